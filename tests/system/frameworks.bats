@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# The variables of Keras 3, JAX and DTensor, and --tf-frameworks. task-check also checks the default of them in
+# The variables of Keras 3 and JAX, and --tf-frameworks. task-check also checks the default of them in
 # every other test.
 
 load launch
@@ -13,7 +13,7 @@ setup_file ()
     # A task prints its rank, its variables without their values' addresses, and whose they are.
     cat > "$SPANK_TF_CLUSTER/work/variables" <<'END'
 rank=${SPANK_TF_FORMER_SLURM_PROCID-$SLURM_PROCID}
-env | sed -nE "s/^(KERAS_DISTRIBUTION|JAX|DTENSOR)_/$rank &/p; s/^(TF_CONFIG|TF_GRPC_REUSE_PORT)=.*/$rank \1/p" | sed -E 's/[0-9.]+:[0-9]+/ADDRESS/g'
+env | sed -nE "s/^(KERAS_DISTRIBUTION|JAX)_/$rank &/p; s/^(TF_CONFIG|TF_GRPC_REUSE_PORT)=.*/$rank \1/p" | sed -E 's/[0-9.]+:[0-9]+/ADDRESS/g'
 END
     # A task prints its numbers from Slurm.
     cat > "$SPANK_TF_CLUSTER/work/numbers" <<'END'
@@ -133,12 +133,6 @@ END
     variables -n1 --tf-tasks=worker --tf-frameworks=jax <<END
 0 JAX_COORDINATOR_ADDRESS=ADDRESS
 END
-    variables -n3 --tf-tasks=worker,evaluator,chief --tf-frameworks=dtensor --tf-stop=never <<END
-0 DTENSOR_CLIENT_ID=1
-0 DTENSOR_JOBS=ADDRESS,ADDRESS
-2 DTENSOR_CLIENT_ID=0
-2 DTENSOR_JOBS=ADDRESS,ADDRESS
-END
     variables -n1 --tf-tasks=worker --tf-frameworks=none <<< ""
     site_arguments frameworks=keras
     variables -n1 --tf-tasks=worker <<END
@@ -151,8 +145,11 @@ END
 0 TF_CONFIG
 END
     run --separate-stderr slurm srun -Q -n1 --tf-tasks=worker --tf-frameworks=tf,torchx true
-    [ "$status" -ne 0 ] && [[ $stderr == *'spank_tf: --tf-frameworks: "tf,torchx" is neither none nor a list of tf, keras, jax, dtensor and torch; did you mean "torch"?'* ]] ||
+    [ "$status" -ne 0 ] && [[ $stderr == *'spank_tf: --tf-frameworks: "tf,torchx" is neither none nor a list of tf, keras, jax and torch; did you mean "torch"?'* ]] ||
         fail "it is not refused"
+    run --separate-stderr slurm srun -Q -n1 --tf-tasks=worker --tf-frameworks=tf,dtensor true
+    [ "$status" -ne 0 ] && [[ $stderr == *'spank_tf: --tf-frameworks: "dtensor" was removed; set DTENSOR_JOBS and DTENSOR_CLIENT_ID in the script'* ]] ||
+        fail "it is not refused with what to write"
 }
 
 @test "what TaskProlog exports over the step's values is named once" {
@@ -168,8 +165,7 @@ END
 # bats test_tags=core
 @test "of the user's variables those stay that are a preference, number the only process, or are of another framework" {
     export KERAS_DISTRIBUTION_PROCESS_ID=7 JAX_COORDINATOR_ADDRESS=10.0.0.1:1 JAX_LOCAL_DEVICE_IDS=
-    TF_CONFIG=own DTENSOR_CLIENT_ID=8 variables -n1 --tf-tasks=worker --tf-frameworks=keras --tf-hold=no <<END
-0 DTENSOR_CLIENT_ID=8
+    TF_CONFIG=own variables -n1 --tf-tasks=worker --tf-frameworks=keras --tf-hold=no <<END
 0 JAX_COORDINATOR_ADDRESS=ADDRESS
 0 JAX_LOCAL_DEVICE_IDS=
 0 KERAS_DISTRIBUTION_JOB_ADDRESSES=ADDRESS
@@ -183,32 +179,27 @@ END
 
 # bats test_tags=core,release
 @test "what numbers a process, and what contradicts the step, is the step's; one line names it" {
-    export KERAS_DISTRIBUTION_PROCESS_ID=0 KERAS_DISTRIBUTION_NUM_PROCESSES=2 DTENSOR_CLIENT_ID=1 JAX_LOCAL_DEVICE_IDS=
+    export KERAS_DISTRIBUTION_PROCESS_ID=0 KERAS_DISTRIBUTION_NUM_PROCESSES=2 JAX_LOCAL_DEVICE_IDS=
     run --separate-stderr slurm srun -Q -N3 -n3 --export=ALL,JAX_COORDINATOR_ADDRESS=127.0.0.1:1 --tf-hold=no \
-        --tf-tasks=worker:2,evaluator --tf-stop=never --tf-frameworks=keras,dtensor sh variables < /dev/null
+        --tf-tasks=worker:2,evaluator --tf-stop=never --tf-frameworks=keras sh variables < /dev/null
     [ "$status" -eq 0 ] || fail "srun"
     diff - <(sort <<< "$output") <<END || fail "other variables"
-0 DTENSOR_CLIENT_ID=0
-0 DTENSOR_JOBS=ADDRESS,ADDRESS
 0 JAX_COORDINATOR_ADDRESS=ADDRESS
 0 JAX_LOCAL_DEVICE_IDS=
 0 KERAS_DISTRIBUTION_JOB_ADDRESSES=ADDRESS
 0 KERAS_DISTRIBUTION_NUM_PROCESSES=2
 0 KERAS_DISTRIBUTION_PROCESS_ID=0
-1 DTENSOR_CLIENT_ID=1
-1 DTENSOR_JOBS=ADDRESS,ADDRESS
 1 JAX_COORDINATOR_ADDRESS=ADDRESS
 1 JAX_LOCAL_DEVICE_IDS=
 1 KERAS_DISTRIBUTION_JOB_ADDRESSES=ADDRESS
 1 KERAS_DISTRIBUTION_NUM_PROCESSES=2
 1 KERAS_DISTRIBUTION_PROCESS_ID=1
-2 DTENSOR_CLIENT_ID=1
 2 JAX_COORDINATOR_ADDRESS=ADDRESS
 2 JAX_LOCAL_DEVICE_IDS=
 2 KERAS_DISTRIBUTION_NUM_PROCESSES=2
 2 KERAS_DISTRIBUTION_PROCESS_ID=0
 END
-    replaced "KERAS_DISTRIBUTION_PROCESS_ID, DTENSOR_CLIENT_ID"
+    replaced KERAS_DISTRIBUTION_PROCESS_ID
     run --separate-stderr slurm srun -Q -N3 -n3 --export=ALL,JAX_COORDINATOR_ADDRESS=127.0.0.1:1 --tf-tasks=worker:3 \
         sh -c 'echo $KERAS_DISTRIBUTION_PROCESS_ID $KERAS_DISTRIBUTION_NUM_PROCESSES ${JAX_COORDINATOR_ADDRESS%%.*}' < /dev/null
     [ "$(sort <<< "$output")" = $'0 3 10\n1 3 10\n2 3 10' ] || fail "not the step's"

@@ -12,7 +12,7 @@ setup_file ()
     start_cluster --nodes 3 --prefix nest --conf GresTypes=gpu --node-conf nest1:Gres=gpu:2
     # Of the environment what a step of the plugin may change, without the addresses.
     cat > "$SPANK_TF_CLUSTER/work/seen" <<'END'
-names='TF_CONFIG|TF_GRPC_REUSE_PORT|(KERAS_DISTRIBUTION|JAX|DTENSOR|TORCHELASTIC|NCCL|GLOO|SLURM_TF)_.*|SPANK_TF_FORMER_.*'
+names='TF_CONFIG|TF_GRPC_REUSE_PORT|(KERAS_DISTRIBUTION|JAX|TORCHELASTIC|NCCL|GLOO|SLURM_TF)_.*|SPANK_TF_FORMER_.*'
 names="$names|MASTER_.*|(LOCAL_|GROUP_)?(RANK|WORLD_SIZE)|PYTHON(UNBUFFERED|FAULTHANDLER)|NOTIFY_SOCKET|WATCHDOG_USEC|no_(grpc_)?proxy"
 env | grep -E "^($names)=" | sort
 END
@@ -55,7 +55,7 @@ sbatch -Q -W -n1 -o /dev/null --wrap 'sh seen > sbatch.env; srun -Q sh seen > sb
 salloc -Q -n1 sh -c 'sh seen > salloc.env; srun -Q sh seen > salloc_srun.env'
 END
     run --separate-stderr slurm env RANK=0 WORLD_SIZE=1 MASTER_ADDR=127.0.0.1 JAX_LOCAL_DEVICE_IDS= TF_CONFIG='{"mine":1}' \
-        http_proxy=http://x no_proxy=a.b srun -Q -N3 --overlap --tf-frameworks=tf,keras,jax,dtensor,torch --tf-watchdog=600 \
+        http_proxy=http://x no_proxy=a.b srun -Q -N3 --overlap --tf-frameworks=tf,keras,jax,torch --tf-watchdog=600 \
         --tf-log-dir=log --tf-tasks=worker:2,+data sh start < /dev/null
     [ "$status" -eq 0 ] || fail "the step fails"
     [[ $(cat "$work/task.env") == *SLURM_TF_DATA=*NOTIFY_SOCKET* || $(cat "$work/task.env") == *NOTIFY_SOCKET=*SLURM_TF_DATA* ]] ||

@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Keras 3, JAX and DTensor themselves, by the variables that each task gets. JAX's coordinator and
-# DTensor's servers listen on the ports that their tasks hold.
+# Keras 3 and JAX themselves, by the variables that each task gets. JAX's coordinator
+# listens on the port that its task holds.
 
 load ../common
 load versions
@@ -14,7 +14,7 @@ setup_file ()
     # The reason is kept for each test.
     why=$("$tests/../contrib/tensorflow-env" jax 2>&1 > /dev/null) || export why_no_jax="JAX cannot be installed: ${why##*$'\n'}"
     start_cluster --nodes 3 --prefix keras
-    cp "$tests/tensorflow/jax_sum.py" "$tests/tensorflow/dtensor_sum.py" "$tests"/../contrib/examples/{keras_jax.*,spank_tf_watchdog.py} "$SPANK_TF_CLUSTER/work"
+    cp "$tests/tensorflow/jax_sum.py" "$tests"/../contrib/examples/{keras_jax.*,spank_tf_watchdog.py} "$SPANK_TF_CLUSTER/work"
 }
 
 before_test ()
@@ -105,33 +105,6 @@ END
     chown "$user" "$work"
     with_jax sbatch -Q --wait keras_jax.sbatch
     [ "$(cat "$work"/keras_jax-*/worker?.log | grep -cE '^keras_jax: process [01] of 2: sum 3, .* ok$')" -eq 2 ] || fail "not two processes"
-}
-
-# Run dtensor_sum.py with both versions of TensorFlow, and require these lines: mesh LINE… -- SRUN-ARGUMENT…
-mesh ()
-{
-    local version expected=()
-
-    while [ "$1" != -- ]; do
-        expected+=("dtensor_sum: client $1: ok")
-        shift
-    done
-    for version in "${versions[@]}"; do
-        run --separate-stderr slurm env HOME="$work" CUDA_VISIBLE_DEVICES= timeout 200 srun -Q "${@:2}" \
-            "$(python "$version")" dtensor_sum.py
-        [ "$status" -eq 0 ] || fail "TensorFlow $version fails"
-        diff <(printf '%s\n' "${expected[@]}") <(sort <<< "$output") || fail "not these clients of TensorFlow $version"
-    done
-}
-
-@test "a mesh of DTensor spans all workers, also without TF_CONFIG" {
-    mesh "0 of 2, worker 0" "1 of 2, worker 1" -- -N2 -n2 --tf-frameworks=dtensor --tf-tasks=worker:2
-    mesh "0 of 3, chief 0" "1 of 3, worker 0" "2 of 3, worker 1" -- \
-        -N3 -n3 --tf-frameworks=tf,dtensor --tf-tasks=worker:2,chief
-}
-
-@test "a mesh of DTensor where ports are not held" {
-    mesh "0 of 2, worker 0" "1 of 2, worker 1" -- -N2 -n2 --tf-frameworks=dtensor --tf-hold=no --tf-tasks=worker:2
 }
 
 # The default of --tf-frameworks can change only what reads these variables.

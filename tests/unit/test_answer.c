@@ -15,7 +15,6 @@
 
 #define CLUSTER "{\"worker\":[\"10.0.0.1:40000\"]}"
 #define BESIDE "SLURM_TF_BESIDE=data\0SLURM_TF_DATA=10.0.0.1:50000"
-#define JOBS "DTENSOR_JOBS=10.0.0.1:40000,10.0.0.2:40000"
 #define NUMBERS "SLURM_NTASKS=6"
 #define TAIL ",\"task\":{\"type\":\"worker\",\"index\":3}}"
 
@@ -44,7 +43,7 @@ static struct answer full_answer (void)
     answer.spare = true;
     answer.goal = &goal;
     answer.no_tf_config = answer.jax_devices = answer.keras = answer.jax = true;
-    answer.dtensor = answer.torch = answer.keep_master_port = true;
+    answer.torch = answer.keep_master_port = true;
     answer.master_address = "10.0.0.1";
     answer.master_port = 50000;
     answer.local_process = 1;
@@ -57,8 +56,6 @@ static struct answer full_answer (void)
     answer.proxy_exempt = "10.0.0.1,10.0.0.2";
     answer.beside = BESIDE "\0and what follows it";
     answer.beside_length = sizeof (BESIDE);
-    answer.jobs = JOBS "\0and what follows it";
-    answer.jobs_length = sizeof (JOBS);
     answer.numbered = true;
     answer.number = 5;
     answer.numbers = NUMBERS "\0and what follows it";
@@ -131,7 +128,7 @@ TEST (the_parts_of_an_answer_form_one_frame)
                          "NO_TF_CONFIG=1\nJAX_DEVICES=1\n"
                          "KERAS_DISTRIBUTION_JOB_ADDRESSES=10.0.0.1:40000\n"
                          "KERAS_DISTRIBUTION_NUM_PROCESSES=4\nKERAS_DISTRIBUTION_PROCESS_ID=3\n"
-                         "JAX_COORDINATOR_ADDRESS=10.0.0.1:40000\nDTENSOR_CLIENT_ID=3\n"
+                         "JAX_COORDINATOR_ADDRESS=10.0.0.1:40000\n"
                          "KEEP_MASTER_PORT=1\nMASTER_ADDR=10.0.0.1\nMASTER_PORT=50000\nRANK=3\n"
                          "WORLD_SIZE=4\nLOCAL_RANK=1\nLOCAL_WORLD_SIZE=2\nGROUP_RANK=7\n"
                          "TORCHELASTIC_RESTART_COUNT=0\n"
@@ -142,19 +139,7 @@ TEST (the_parts_of_an_answer_form_one_frame)
                          "LOST_AFTER=20\nBATCH_HOST=n1\nIF_ABANDONED=requeue\nSPARE=1\n"
                          "LIFE=7\nSTOP=no\nREPORT=6\n"
                          "TF_CONFIG={\"cluster\":" CLUSTER TAIL "\n"
-                         "SLURM_TF_BESIDE=data\nSLURM_TF_DATA=10.0.0.1:50000\n" JOBS "\n" NUMBERS "\n");
-}
-
-TEST (a_task_that_is_not_a_client_of_dtensor_gets_no_jobs)
-{
-    struct answer answer = full_answer ();
-    struct frame *frame;
-
-    answer.dtensor = false;
-    frame = frame_sent (&answer);
-    assert_null (frame_get (frame, "DTENSOR_JOBS"));
-    assert_null (frame_get (frame, "DTENSOR_CLIENT_ID"));
-    frame_destroy (frame);
+                         "SLURM_TF_BESIDE=data\nSLURM_TF_DATA=10.0.0.1:50000\n" NUMBERS "\n");
 }
 
 /* What a task can read of an answer; the rest are variables of its program. */
@@ -162,7 +147,7 @@ static const char *text_of (struct answer answer)
 {
     struct frame *frame = frame_create ();
 
-    answer.hide_gpus = answer.keras = answer.jax = answer.dtensor = answer.torch = answer.numbered = false;
+    answer.hide_gpus = answer.keras = answer.jax = answer.torch = answer.numbered = false;
     fields_encode (&answer_fields, frame, &answer);
     return message_text (frame);
 }
@@ -309,7 +294,7 @@ TEST (only_allowed_variables_are_decoded)
         "SERVER_TOKEN=fedcba", "STOP_GRACE=30", "LOG_APPEND=1", "NCCL=1", "NCCL_SOCKET_IFNAME=lo",
         "KERAS_DISTRIBUTION_PROCESS_ID=1", "KERAS_BACKEND=torch", "JAX_PLATFORMS=cpu",
         "JAX_COORDINATOR_ADDRESS=10.0.0.1:40000", "JAX_LOCAL_DEVICE_IDS=0", "JAX_DEVICES=1",
-        "DTENSOR_JOBS=10.0.0.1:40000", "DTENSOR_CLIENT_ID=1", "DTENSOR_JOB_NAME=x", "DTENSOR=1",
+        "DTENSOR_JOBS=10.0.0.1:40000", "DTENSOR_CLIENT_ID=1",
         "MASTER_ADDR=10.0.0.1", "RANK=0", "XRANK=0", "RANKS=0", "KEEP_MASTER_PORT=1",
         "TORCHELASTIC_ERROR_FILE=/etc/x", "TORCHELASTIC_RESTART_COUNT=0", "TORCHELASTIC_USE_AGENT_STORE=True",
         "KERAS_DISTRIBUTION_NUM_PROCESSES", "XJAX_COORDINATOR_ADDRESS=1",
@@ -325,7 +310,6 @@ TEST (only_allowed_variables_are_decoded)
     static const char *const allowed[] = {
         "SLURM_TF_ROLE=ps", "SLURM_NTASKS=2", "SLURM_TF_NEW=", "TF_CONFIG={}",
         "KERAS_DISTRIBUTION_PROCESS_ID=1", "JAX_COORDINATOR_ADDRESS=10.0.0.1:40000",
-        "DTENSOR_JOBS=10.0.0.1:40000", "DTENSOR_CLIENT_ID=1",
         "MASTER_ADDR=10.0.0.1", "RANK=0", "TORCHELASTIC_RESTART_COUNT=0",
         "CUDA_VISIBLE_DEVICES=", "ROCR_VISIBLE_DEVICES=", "HIP_VISIBLE_DEVICES=1",
         "ZE_AFFINITY_MASK=255",
@@ -363,7 +347,6 @@ TEST (a_value_of_the_users_stays_if_it_is_a_preference_or_numbers_the_only_task)
         { "LOCAL_RANK=0", false, true, true },
         { "GROUP_RANK=0", false, true, true },
         { "KERAS_DISTRIBUTION_PROCESS_ID=", false, true, true },
-        { "DTENSOR_CLIENT_ID=0", false, true, true },
         { "TF_CONFIG={}", true, true, true },
         { "WORLD_SIZE=1", true, true, true },
         { "LOCAL_WORLD_SIZE=1", true, true, true },
@@ -372,7 +355,6 @@ TEST (a_value_of_the_users_stays_if_it_is_a_preference_or_numbers_the_only_task)
         { "KERAS_DISTRIBUTION_JOB_ADDRESSES=10.0.0.1:40000", true, true, true },
         { "KERAS_DISTRIBUTION_NUM_PROCESSES=2", true, true, true },
         { "JAX_COORDINATOR_ADDRESS=10.0.0.1:40000", true, true, true },
-        { "DTENSOR_JOBS=10.0.0.1:40000,10.0.0.2:40000", true, true, true },
         { "CUDA_VISIBLE_DEVICES=0", true, true, false },
         { "SLURM_TF_ROLE=ps", true, true, false },
         { "SLURM_NTASKS=2", true, true, false },

@@ -80,7 +80,7 @@ static const struct rendezvous_config full_rendezvous_config = {
     .list = { { "ps,worker:3", false }, { "worker:2", true }, { "evaluator", false } },
     .timeout = 300, .stop_grace = 30, .eval_grace = 600, .fail_grace = 20, .ib = IB_REQUIRE,
     .networks = "10.1.0.0/16,ib0", .notify = "/opt/notify", .stop = STOP_WHEN_NEVER,
-    .frameworks = FRAMEWORK_TF | FRAMEWORK_KERAS | FRAMEWORK_JAX | FRAMEWORK_DTENSOR | FRAMEWORK_TORCH,
+    .frameworks = FRAMEWORK_TF | FRAMEWORK_KERAS | FRAMEWORK_JAX | FRAMEWORK_TORCH,
     .inherited = true, .networks_required = true, .show = true, .json = true, .ask_alone = true,
     .log_append = true, .log_append_later = true, .job_restarts = 2,
     .hide_gpus = true, .nccl = true, .debugged = true,
@@ -217,7 +217,7 @@ static const struct message {
         "WATCHDOG=300\nWATCHDOG_FIRST=1800\nWATCHDOG_AUTO=1\nWATCHDOG_GIVEN=1\nWATCHDOG_TURNS=7\n"
         "LOST_AFTER=20\n"
         "BATCH_HOST=n1\nIF_ABANDONED=requeue\n"
-        "WAIT=40\nHIDE_GPUS=1\nTF=1\nKERAS=1\nJAX=1\nDTENSOR=1\nTORCH=1\nNCCL=1\n"
+        "WAIT=40\nHIDE_GPUS=1\nTF=1\nKERAS=1\nJAX=1\nTORCH=1\nNCCL=1\n"
         "DEBUGGED=1\nIB=require\nSTOP=never\n",
 }, supervisor_config = {
     &supervisor_config_fields, supervisor_config_plain, supervisor_config_full, supervisor_config_again,
@@ -591,10 +591,10 @@ static const struct answer full_answer = {
     .goal = &full_goal,
     .options = { .batch_host = "n1", .if_abandoned = "requeue" },
     .proxy_exempt = "10.0.0.1",
-    .no_tf_config = true, .jax_devices = true, .keras = true, .jax = true, .dtensor = true,
+    .no_tf_config = true, .jax_devices = true, .keras = true, .jax = true,
     .torch = true, .keep_master_port = true, .master_address = "10.0.0.1", .master_port = 50000,
     .coordinator = "10.0.0.1:40000", .processes = 1, .cluster = "{}", .cluster_length = 2,
-    .tail = "}", .jobs = "DTENSOR_JOBS=a", .jobs_length = sizeof ("DTENSOR_JOBS=a"),
+    .tail = "}",
     .numbered = true, .numbers = NUMBERS, .numbers_length = sizeof (NUMBERS),
 };
 

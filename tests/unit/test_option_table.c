@@ -311,7 +311,7 @@ TEST (the_other_values)
           "the shell does not replace $SCRATCH here; write its value, or a pattern such as %j" },
         { OPTION_LOG_DIR, "x", "a$",
           "the shell does not replace $ here; write its value, or a pattern such as %j" },
-        { OPTION_FRAMEWORKS, "jax,dtensor", "tf,cntk", NULL /* test_frameworks.c */ },
+        { OPTION_FRAMEWORKS, "jax,torch", "tf,cntk", NULL /* test_frameworks.c */ },
         { OPTION_TIMEOUT, "60", "0", "\"0\" is not a time from 1 to 604800 " TIME },
         { OPTION_RESTART, "3,any", "3,all",
           "\"3,all\" is not a number of restarts from 0 to 1000, "

@@ -450,7 +450,7 @@ static void set_options (struct rendezvous_config *config, char *options, struct
         if (story_begins (&options, "on"))
             places->nodes = story_word (&options);
         else if (story_begins (&options, "torch"))
-            config->frameworks = FRAMEWORK_TORCH | FRAMEWORK_DTENSOR;
+            config->frameworks = FRAMEWORK_TORCH;
         else if (story_begins (&options, "notify"))
             config->notify = "/notify";
         else if (story_begins (&options, "never"))
@@ -758,7 +758,7 @@ static void pass (int ms)
 /* The cluster of an answer, if it is another one than the last, and what else it has. */
 static void print_answer (int rank, const struct frame *frame)
 {
-    const char *config = frame_get (frame, "TF_CONFIG"), *jobs = frame_get (frame, "DTENSOR_JOBS");
+    const char *config = frame_get (frame, "TF_CONFIG");
     int length = (int)(strstr (config, ",\"task\"") - config);
     struct answer answer;
 
@@ -770,8 +770,6 @@ static void print_answer (int rank, const struct frame *frame)
     if (frame_has (frame, "RANK"))
         story_print (", process %s of %s, master %s", frame_get (frame, "RANK"),
                      frame_get (frame, "WORLD_SIZE"), frame_get (frame, "MASTER_PORT"));
-    if (jobs && rank == 1)
-        story_print (", jobs %s", jobs);
     if (answer.lost_after)
         story_print (", another spare may follow");
     story_print ("\n");

@@ -421,14 +421,14 @@ TEST (the_order_of_registrations_does_not_matter)
     end ();
 }
 
-/* Nearly the longest TF_CONFIG, all addresses again for DTensor and for the proxy, nodes without order. */
+/* Nearly the longest TF_CONFIG, all addresses again for the proxy, nodes without order. */
 TEST (the_longest_answer_of_a_step_fits_its_limit)
 {
     enum { TASKS = 6500 };
     struct answer_message message;
     size_t length = 0;
 
-    begin_with ("KERAS=1 JAX=1 DTENSOR=1 TORCH=1 LIST=worker:6499,spare");
+    begin_with ("KERAS=1 JAX=1 TORCH=1 LIST=worker:6499,spare");
     for (int rank = 0; rank < TASKS; rank++) {
         struct registration r = on_node (rank, TASKS, rank + 1);
         char name[8];

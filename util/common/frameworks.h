@@ -13,8 +13,7 @@ enum framework {
     FRAMEWORK_TF = 1,       /* TF_CONFIG */
     FRAMEWORK_KERAS = 2,    /* what keras.distribution.initialize () of Keras 3 reads */
     FRAMEWORK_JAX = 4,      /* what jax.distributed.initialize () reads */
-    FRAMEWORK_DTENSOR = 8,  /* what initialize_accelerator_system () of TensorFlow's DTensor reads */
-    FRAMEWORK_TORCH = 16,   /* what init_process_group () of PyTorch reads, as under torchrun */
+    FRAMEWORK_TORCH = 8,    /* what init_process_group () of PyTorch reads, as under torchrun */
 };
 
 #define FRAMEWORKS_NONE "none"

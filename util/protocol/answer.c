@@ -52,14 +52,6 @@ static void _add_jax (struct frame *frame, const char *key, const void *message)
         frame_add (frame, key, "%s", answer->coordinator);
 }
 
-static void _add_dtensor (struct frame *frame, const char *key, const void *message)
-{
-    const struct answer *answer = message;
-
-    if (answer->dtensor)
-        frame_add (frame, key, "%d", answer->process);
-}
-
 static void _add_torch (struct frame *frame, const char *key, const void *message)
 {
     const struct answer *answer = message;
@@ -90,8 +82,8 @@ static void _add_numbers (struct frame *frame, const char *key, const void *mess
 
 /* Variables of the program: the task sets them as they are (answer_next_variable ()). */
 static const struct field_other no_gpus = { .add = _hide_gpus }, keras = { .add = _add_keras },
-                                jax = { .add = _add_jax }, dtensor = { .add = _add_dtensor },
-                                torch = { .add = _add_torch }, numbers = { .add = _add_numbers };
+                                jax = { .add = _add_jax }, torch = { .add = _add_torch },
+                                numbers = { .add = _add_numbers };
 
 #define MESSAGE struct answer
 #define GIVEN(member) .given = FIELD_AT (member, bool)
@@ -107,7 +99,6 @@ static const struct field row[] = {
     FIELD ("JAX_DEVICES", local_process, NUMBER, FIELD_GIVEN, 0, INT_MAX, GIVEN (jax_devices)),
     FIELD_BY ("KERAS_DISTRIBUTION_JOB_ADDRESSES", keras, FIELD_OPTIONAL),
     FIELD_BY ("JAX_COORDINATOR_ADDRESS", jax, FIELD_OPTIONAL),
-    FIELD_BY ("DTENSOR_CLIENT_ID", dtensor, FIELD_OPTIONAL),
     FIELD ("KEEP_MASTER_PORT", keep_master_port, FLAG, FIELD_OPTIONAL),
     FIELD_BY ("MASTER_ADDR", torch, FIELD_OPTIONAL),
     FIELD_BY ("SLURM_PROCID", numbers, FIELD_OPTIONAL),
@@ -138,7 +129,7 @@ static void _set_part (struct iovec *part, const void *bytes, size_t length)
 static size_t _set_dictionary (struct answer_message *message, const struct answer *answer)
 {
     static const char head[] = "TF_CONFIG=" TF_CONFIG_HEAD;
-    size_t tail = strlen (answer->tail) + 1, jobs = answer->dtensor ? answer->jobs_length : 0;
+    size_t tail = strlen (answer->tail) + 1;
 
     if (tail > sizeof (message->tail))
         return 0;
@@ -147,10 +138,8 @@ static size_t _set_dictionary (struct answer_message *message, const struct answ
     _set_part (&message->part[2], answer->cluster, answer->cluster_length);
     _set_part (&message->part[3], message->tail, tail);
     _set_part (&message->part[4], answer->beside, answer->beside_length);
-    _set_part (&message->part[5], answer->jobs, jobs);
-    _set_part (&message->part[6], answer->numbers, answer->numbers_length);
-    return sizeof (head) - 1 + answer->cluster_length + tail + answer->beside_length + jobs
-           + answer->numbers_length;
+    _set_part (&message->part[5], answer->numbers, answer->numbers_length);
+    return sizeof (head) - 1 + answer->cluster_length + tail + answer->beside_length + answer->numbers_length;
 }
 
 int answer_encode (struct answer_message *message, const struct answer *answer, const char *server_token)

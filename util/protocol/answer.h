@@ -44,12 +44,11 @@ struct answer {
     int local_process;          /* its number among the processes of its node */
     bool keep_master_port;      /* the task is process 0 of PyTorch: its second port is MASTER_PORT */
     /*
-     * For the processes of Keras, JAX, DTensor and PyTorch (rendezvous/processes.h), to be encoded. A decoded
+     * For the processes of Keras, JAX and PyTorch (rendezvous/processes.h), to be encoded. A decoded
      * answer has the variables that are made of them, as it has TF_CONFIG.
      */
     bool keras;                 /* KERAS_DISTRIBUTION_... */
     bool jax;                   /* JAX_COORDINATOR_ADDRESS */
-    bool dtensor;               /* DTENSOR_CLIENT_ID, and DTENSOR_JOBS below */
     bool torch;                 /* MASTER_ADDR and what else torchrun sets */
     const char *coordinator;    /* of process 0: "10.0.0.1:40000" */
     int process, processes;     /* its number, and how many there are */
@@ -73,15 +72,12 @@ struct answer {
      */
     const char *beside;
     size_t beside_length;
-    /* "DTENSOR_JOBS=10.0.0.1:40000,…" with its NUL, to be encoded likewise. */
-    const char *jobs;
-    size_t jobs_length;
     /* Other numbers that a process gets (rendezvous/slurm_numbers.h), to be encoded likewise. */
     const char *numbers;
     size_t numbers_length;
 };
 
-#define ANSWER_PARTS 7
+#define ANSWER_PARTS 6
 
 /*
  * An answer on its way: send part[0] to part[ANSWER_PARTS - 1], then clear it. frame_join () makes of them
@@ -94,8 +90,8 @@ struct answer_message {
 };
 
 /*
- * -1 if there is no memory, or if the tail is too long. The cluster, `beside`, the jobs and the numbers
- * must live as long as the message.
+ * -1 if there is no memory, or if the tail is too long. The cluster, `beside` and the numbers must
+ * live as long as the message.
  */
 int answer_encode (struct answer_message *message, const struct answer *answer, const char *server_token);
 

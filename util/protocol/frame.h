@@ -26,8 +26,7 @@
 /*
  * The longest strings in bytes. Any process that can connect can send a first frame: a token,
  * names, a path, the ranks and the interfaces of one node. An answer holds a TF_CONFIG and the
- * addresses of auxiliary tasks (128 KiB), all addresses once more for DTensor and once more behind
- * a proxy, and lists of nodes (128 KiB). srun's configuration holds a task list (32 KiB) for each
+ * addresses of auxiliary tasks (128 KiB), all addresses once more behind a proxy, and lists of nodes (128 KiB). srun's configuration holds a task list (32 KiB) for each
  * heterogeneous component. A frame that announces more is refused; one that announces less gets memory as
  * its bytes arrive.
  */

@@ -91,7 +91,6 @@ static const struct field row[] = {
     FIELD ("TF", frameworks, BIT, FIELD_OPTIONAL, FRAMEWORK_TF),
     FIELD ("KERAS", frameworks, BIT, FIELD_OPTIONAL, FRAMEWORK_KERAS),
     FIELD ("JAX", frameworks, BIT, FIELD_OPTIONAL, FRAMEWORK_JAX),
-    FIELD ("DTENSOR", frameworks, BIT, FIELD_OPTIONAL, FRAMEWORK_DTENSOR),
     FIELD ("TORCH", frameworks, BIT, FIELD_OPTIONAL, FRAMEWORK_TORCH),
     FIELD ("NCCL", nccl, FLAG, FIELD_OPTIONAL),
     FIELD ("DEBUGGED", debugged, FLAG, FIELD_OPTIONAL),

@@ -5,7 +5,6 @@
 
 #include "processes.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -145,28 +144,4 @@ void processes_clear (struct processes *processes)
     free (processes->place);
     free (processes->rank);
     *processes = (struct processes){ 0 };
-}
-
-static void _print_job (FILE *f, char before, const struct rank *rank)
-{
-    struct address_text room;
-
-    fprintf (f, "%c%s", before, address_print_port (&rank->address, rank->port, &room));
-}
-
-char *processes_jobs (const struct processes *processes, const struct roster *roster, size_t *length)
-{
-    char *text = NULL;
-    FILE *f = open_memstream (&text, length);
-
-    if (!f)
-        return NULL;
-    fputs ("DTENSOR_JOBS", f);
-    for (int i = 0; i < processes->count; i++)
-        _print_job (f, i ? ',' : '=', &roster->rank[processes->rank[i]]);
-    fputc ('\0', f);
-    if (fclose (f) == 0)
-        return text;
-    free (text);
-    return NULL;
 }

@@ -1,14 +1,13 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The processes of Keras 3, JAX, DTensor and PyTorch. These frameworks have no roles: a cluster is a number
+ * The processes of Keras 3, JAX and PyTorch. These frameworks have no roles: a cluster is a number
  * of equal processes, of which process 0 serves as the coordinator of the others.
  */
 #ifndef TF_PROCESSES_H
 #define TF_PROCESSES_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 #include "roster.h"
 
@@ -46,12 +45,5 @@ void processes_clear (struct processes *processes);
 /* The chief is process 0, workers follow in their order. -1: the rank is not a process. */
 int processes_number (const struct processes *processes, const struct roster *roster,
                       const struct rank *rank);
-
-/*
- * "DTENSOR_JOBS=10.0.0.1:40000,10.0.0.2:40000", the addresses of all processes in the order of their
- * numbers; `length` includes the NUL. It is shorter than a TF_CONFIG of the step, and to be freed.
- * NULL if there is no memory.
- */
-char *processes_jobs (const struct processes *processes, const struct roster *roster, size_t *length);
 
 #endif

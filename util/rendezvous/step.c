@@ -39,8 +39,6 @@ struct step {
     char replaced_notice[512];          /* or "" */
     char own_name_notice[768];          /* or "" */
     char log_dir_notice[512];           /* or "" */
-    char *jobs;                         /* processes_jobs (), or NULL */
-    size_t jobs_length;
     char *numbers;                      /* slurm_numbers (), or NULL: Slurm's own stay */
     size_t numbers_length;
     char *addresses;                    /* all of them, "10.0.0.1,10.0.0.2", or NULL */
@@ -84,7 +82,6 @@ void step_destroy (struct step *step)
     roles_destroy (step->roles);
     dictionary_destroy (step->dictionary);
     processes_clear (&step->processes);
-    free (step->jobs);
     free (step->numbers);
     free (step->addresses);
     free (step);
@@ -382,9 +379,6 @@ static int _find_processes (struct step *step, struct errtext *err)
         return 0;
     if (step->config->frameworks & FRAMEWORK_TORCH && _prepare_torch (step, first, err) < 0)
         return -1;
-    if (step->config->frameworks & FRAMEWORK_DTENSOR
-        && !(step->jobs = processes_jobs (&step->processes, &step->roster, &step->jobs_length)))
-        return errtext_set (err, "%s", strerror (ENOMEM));
     if (_needs_numbers (step)
         && !(step->numbers = slurm_numbers (&step->processes, &step->roster, &step->numbers_length)))
         return errtext_set (err, "%s", strerror (ENOMEM));
@@ -442,7 +436,6 @@ int step_resolve (struct step *step, const struct host *own, struct errtext *err
     if (roles_assign (step->roles, &step->roster, err) < 0 || _choose_addresses (step, own, err) < 0
         || (_is_proxied (step) && _list_addresses (step, err) < 0))
         return -1;
-    /* If TF_CONFIG is not too long, neither are the jobs of DTensor. */
     if (_build_dictionary (step, err) < 0 || _find_processes (step, err) < 0)
         return -1;
     _set_own_name_notice (step);
@@ -453,9 +446,8 @@ int step_resolve (struct step *step, const struct host *own, struct errtext *err
 int step_change (struct step *step, struct errtext *err)
 {
     processes_clear (&step->processes);
-    free (step->jobs);
     free (step->numbers);
-    step->jobs = step->numbers = NULL;
+    step->numbers = NULL;
     return _build_dictionary (step, err) < 0 ? -1 : _find_processes (step, err);
 }
 
@@ -549,7 +541,6 @@ int step_answer (const struct step *step, const struct rank *rank, const struct 
         .jax_devices = jax,
         .keras = process >= 0 && step->config->frameworks & FRAMEWORK_KERAS,
         .jax = jax,
-        .dtensor = process >= 0 && step->jobs,
         .torch = torch,
         /* A spare may become process 0. */
         .keep_master_port = torch ? process == 0 : !rank->place && rank->master_port,
@@ -579,8 +570,6 @@ int step_answer (const struct step *step, const struct rank *rank, const struct 
         .goal = goal,
         .proxy_exempt = rank->proxied ? step->addresses : NULL,
         .tail = dictionary_tail (rank_role (rank), rank_index (rank), &tail),
-        .jobs = step->jobs,
-        .jobs_length = step->jobs_length,
         .numbers = process >= 0 ? step->numbers : NULL,
         .numbers_length = process >= 0 && step->numbers ? step->numbers_length : 0,
     };
