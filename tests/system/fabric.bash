@@ -129,7 +129,7 @@ refused ()
     [ "$status" -eq 1 ] && [ -z "$output" ] || fail "the step is not refused"
     message=$(srun_messages)
     # Behind the reasons stands what can be written instead, if there is something.
-    [[ $2 == *'; '* ]] || message=${message%%; all nodes are on *} message=${message%%; if there are routes *}
+    [[ $2 == *'; '* ]] || message=${message%%; all nodes are on *}
     [ "$message" = "srun: error: spank_tf: step J.S: $2" ] || fail "the only message is not: $2"
     [ ! -e "$SPANK_TF_CLUSTER/work/started" ] || fail "a program was started"
 }

@@ -314,8 +314,9 @@ TEST (a_network_on_which_two_nodes_have_the_same_address_does_not_count)
     node ("n1", "1.2", HAS ("docker0 other up 172.17.0.1/16"), NULL);
     node ("n2", "1.2", HAS ("docker0 other up 172.17.0.1/16"), NULL);
     judged ("ok: 2 nodes have spank-tf 1.2\n"
-            "warning: not all nodes are on one network: n1, n2 (docker0 is on 172.17.0.0/16, where "
-            "another node has the same address); TensorFlow needs a route between the networks\n");
+            "warning: not all nodes are on one network: n1 (docker0 is on 172.17.0.0/16, where "
+            "two nodes have the same address), n2 (docker0 is on 172.17.0.0/16, where two nodes have the "
+            "same address); TensorFlow needs a route between the networks\n");
 }
 
 TEST (nodes_without_infiniband_are_named_with_the_reason)

@@ -54,16 +54,6 @@ bool subnet_is_own (const struct subnet *subnet)
     return subnet->prefix >= _width (&subnet->address) - 2;
 }
 
-void subnet_cover (struct subnet *cover, const struct subnet *network)
-{
-    if (!cover->address.family)
-        *cover = *network;
-    while (cover->prefix > network->prefix || !subnet_has (cover, &network->address)) {
-        cover->prefix--;
-        *cover = subnet_network (cover);
-    }
-}
-
 int subnet_compare (const struct subnet *a, const struct subnet *b)
 {
     int order;

@@ -35,9 +35,6 @@ bool subnet_has (const struct subnet *network, const struct address *address);
  */
 bool subnet_is_own (const struct subnet *subnet);
 
-/* Extend a network until it has all of another one of its family, too; family 0 becomes that one. */
-void subnet_cover (struct subnet *cover, const struct subnet *network);
-
 /* For sorting: IPv4 before IPv6, then by address, then by prefix. 0 if they are equal. */
 int subnet_compare (const struct subnet *a, const struct subnet *b);
 

@@ -273,11 +273,10 @@ static int _refuse_wish (const struct candidates *candidates, const struct netwo
                          struct errtext *err)
 {
     bool infiniband = wish->infiniband_required;
-    const struct netlist *networks = wish->networks_required ? &wish->networks : NULL;
     char shortfall[sizeof (err->text)], advice[256];
 
     describe_wish_shortfall (candidates, wish, infiniband, shortfall, sizeof (shortfall));
-    shortfall_advise (candidates, infiniband, networks, advice, sizeof (advice));
+    shortfall_advise (candidates, infiniband, advice, sizeof (advice));
     return errtext_set (err, "%s: %s%s%s", infiniband ? "--tf-ib=require" : "--tf-network", shortfall,
                         *advice ? "; " : "", advice);
 }

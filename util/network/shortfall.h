@@ -13,17 +13,16 @@
 
 /*
  * Of the acceptable networks take the one that most hosts are on, and list the hosts that are not
- * on it: "n3 (ib0 has no carrier), n4, n5 (no such interface, but eth0, ib1)". `networks` may be NULL: any
- * network is acceptable. `size` is 256 or more. Returns buf.
+ * on it: "n3 (ib0 has no carrier), n4 (no such interface)". `networks` may be NULL: any network is
+ * acceptable. `size` is 256 or more. Returns buf.
  */
 const char *shortfall_describe (const struct candidates *candidates, bool infiniband,
                                 const struct netlist *networks, char *buf, size_t size);
 
 /*
- * What the user can write instead: "all nodes are on 10.98.0.0/16 (eth0)", or the network that has all
- * addresses of an interface in `networks`, if each host has one; or "". `size` is 256 or more. Returns buf.
+ * What the user can write instead: "all nodes are on 10.98.0.0/16 (eth0)", or "". `size` is 256 or more.
+ * Returns buf.
  */
-const char *shortfall_advise (const struct candidates *candidates, bool infiniband,
-                              const struct netlist *networks, char *buf, size_t size);
+const char *shortfall_advise (const struct candidates *candidates, bool infiniband, char *buf, size_t size);
 
 #endif
