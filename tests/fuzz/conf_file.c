@@ -15,7 +15,6 @@
 #include "cgroup_conf.h"
 #include "check/plugstack.h"
 #include "check/slurm_conf.h"
-#include "common/nccl_conf.h"
 
 static void _read_slurm_conf (const char *path)
 {
@@ -65,15 +64,6 @@ static void _read_plugstack (const char *path)
     CHECK (!stack.ignored.text[0] || fuzz_is_line (stack.ignored.text));
 }
 
-static void _read_nccl_conf (const char *path, const char *text, bool is_whole)
-{
-    static const char setting[] = "NCCL_SOCKET_IFNAME=";
-    bool sets = nccl_conf_sets (path, "NCCL_SOCKET_IFNAME");
-
-    CHECK (!sets || !is_whole || strstr (text, setting));
-    CHECK (sets || strncmp (text, setting, sizeof (setting) - 1) != 0);
-}
-
 FUZZ_TARGET (conf_file)
 {
     const char *path = fuzz_file (data, size);
@@ -88,6 +78,5 @@ FUZZ_TARGET (conf_file)
     CHECK (all >= -1 && all <= 1);
     CHECK (all < 1 || !is_whole || strchr (text, '\\') || strcasestr (text, "SignalChildrenProcesses"));
     fuzz_include_itself (false);
-    _read_nccl_conf (path, text, is_whole);
     free (text);
 }

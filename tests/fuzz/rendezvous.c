@@ -138,9 +138,6 @@ void __real_console_print (const char *text);
 void __wrap_console_print (const char *text);
 void __real_console_say (const char *fmt, ...) __attribute__ ((format (printf, 1, 2)));
 void __wrap_console_say (const char *fmt, ...) __attribute__ ((format (printf, 1, 2)));
-void __real_console_wait (const char *line);
-void __wrap_console_wait (const char *line);
-int __wrap_isatty (int fd);
 struct writer *__wrap_writer_create (writer_open *open, const void *arg, struct errtext *err);
 void __wrap_writer_put (struct writer *writer, const char *text);
 void __wrap_writer_pump (struct writer *writer);
@@ -248,21 +245,7 @@ void __wrap_console_say (const char *fmt, ...)
     world.error_ms = world.now_ms;
 }
 
-/* srun waits only while the launch goes on. */
-void __wrap_console_wait (const char *line)
-{
-    CHECK (!line || (!world.server->resolved && !world.server->refused));
-    world.said += line != NULL;
-    __real_console_wait (line);
-}
-
 /* srun's stderr: a pipe, whose reader is here. */
-
-int __wrap_isatty (int fd)
-{
-    (void)fd;
-    return 0;
-}
 
 struct writer *__wrap_writer_create (writer_open *open, const void *arg, struct errtext *err)
 {

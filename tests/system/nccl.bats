@@ -104,39 +104,12 @@ END
 }
 
 # bats test_tags=core
-@test "what the user has set stays, in the environment and in NCCL's files" {
+@test "what the user has set stays" {
     export NCCL_SOCKET_IFNAME=^docker0 GLOO_SOCKET_IFNAME=
     variables --tf-ib <<END
 1 ib0 ^docker0  none
 2 ibp3s0 ^docker0  none
 3 ib0 ^docker0  none
-END
-    unset NCCL_SOCKET_IFNAME GLOO_SOCKET_IFNAME
-    mkdir "$work/home"
-    printf 'NCCL_DEBUG=WARN\nNCCL_SOCKET_IFNAME=eth0\n' > "$work/home/.nccl.conf"
-    run --separate-stderr slurm env HOME="$work/home" srun -Q -w nccl1,nccl2 -n2 --tf-tasks=worker:2 --tf-ib sh variables
-    diff - <(sort <<< "$output") <<END || fail "other variables"
-1 ib0 none ib0 GLOO_SOCKET_IFNAME
-2 ibp3s0 none ibp3s0 GLOO_SOCKET_IFNAME
-END
-    # NCCL reads one of them only.
-    echo NCCL_DEBUG=WARN > "$work/mine.conf"
-    run --separate-stderr slurm env HOME="$work/home" NCCL_CONF_FILE="$work/mine.conf" \
-        srun -Q -w nccl1,nccl2 -n2 --tf-tasks=worker:2 --tf-ib sh variables
-    diff - <(sort <<< "$output") <<END || fail "other variables"
-1 ib0 ib0 ib0 $both
-2 ibp3s0 ibp3s0 ibp3s0 $both
-END
-}
-
-@test "what a node has in /etc/nccl.conf stays" {
-    "$tests/cluster" run --on nccl2 -- sh -c '
-        mkdir "$1/upper" "$1/etc" && mount -t overlay none -o "lowerdir=/etc,upperdir=$1/upper,workdir=$1/etc" /etc &&
-            echo NCCL_SOCKET_IFNAME=ib1 > /etc/nccl.conf' - "$BATS_TEST_TMPDIR" || skip "this kernel has no overlay file system"
-    variables --tf-ib <<END
-1 ib0 ib0 ib0 $both
-2 ibp3s0 none ibp3s0 GLOO_SOCKET_IFNAME
-3 ib0 ib0 ib0 $both
 END
 }
 

@@ -116,7 +116,7 @@ static void print_many_lines (void)
 static void say_what_others_chose (void)
 {
     console_say ("spank_tf: logs are in %s", "\33]0;x\a\nsrun: error: y");
-    console_wait ("on n1\r\n\x9b");
+    console_say ("%s", "on n1\r\n\x9b");
     console_print ("one\ntwo\33[A\n");
 }
 
@@ -245,41 +245,6 @@ TEST (a_terminal_receives_crlf_in_raw_mode_or_not)
 {
     check_terminal (print_two_lines, false, "one\r\ntwo\r\n");
     check_terminal (print_two_lines, true, "one\r\ntwo\r\n");
-}
-
-#define ERASED "\r\33[K"
-
-static void wait_for_two_and_one (void)
-{
-    console_wait ("2");
-    console_flush ();
-    console_wait ("1");
-    console_flush ();
-    console_wait (NULL);
-    console_wait (NULL);
-    console_print ("one\n");
-}
-
-TEST (on_a_terminal_what_is_waited_for_is_one_line_which_is_erased)
-{
-    check_terminal (wait_for_two_and_one, false, "srun: 2" ERASED "srun: 1" ERASED "one\r\n");
-}
-
-TEST (elsewhere_it_is_a_line_each_time)
-{
-    check_pipe (wait_for_two_and_one, "srun: 2\nsrun: 1\none\n");
-}
-
-static void wait_and_fail (void)
-{
-    console_wait ("2");
-    console_flush ();
-    say_line ();
-}
-
-TEST (a_message_takes_the_place_of_what_is_waited_for)
-{
-    check_terminal (wait_and_fail, false, "srun: 2" ERASED "srun: error: spank_tf: 2 of 64\r\n");
 }
 
 /* The log. */

@@ -161,7 +161,6 @@ struct rank {
     char *locality_error;
     char *supervisor_error;
     char *log_dir;
-    bool log_dir_private;
     char *users;
     char *own_name;
     bool proxied;

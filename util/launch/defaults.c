@@ -5,7 +5,6 @@
 
 #include "defaults.h"
 
-#include <limits.h>
 #include <net/if.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -13,29 +12,9 @@
 
 #include "additions.h"
 #include "common/devices.h"
-#include "common/nccl_conf.h"
 #include "common/variables.h"
 #include "environment.h"
 #include "launcher.h"
-
-/* The user's own file: NCCL_CONF_FILE, otherwise ~/.nccl.conf. False if there is none. */
-static bool _users_file (char *const env[], char path[PATH_MAX])
-{
-    const char *file = variable_get (env, "NCCL_CONF_FILE"), *home = variable_get (env, "HOME");
-
-    if (file && *file)
-        return snprintf (path, PATH_MAX, "%s", file) < PATH_MAX;
-    return home && snprintf (path, PATH_MAX, "%s/.nccl.conf", home) < PATH_MAX;
-}
-
-/* NCCL takes from its files only what the environment lacks. */
-static bool _is_in_file (const char *name)
-{
-    char path[PATH_MAX];
-
-    return nccl_conf_sets (NCCL_CONF_OF_SITE, name)
-           || (_users_file (launcher_environment (), path) && nccl_conf_sets (path, name));
-}
 
 /*
  * NCCL takes the name for the beginning of one, unless "=" is before it. Some libraries that read the
@@ -58,9 +37,9 @@ int defaults_set_interface (const char *interface, bool nccl)
     char exactly[IF_NAMESIZE + 1];
 
     snprintf (exactly, sizeof (exactly), "%s%s", _begins_another (interface) ? "=" : "", interface);
-    if (nccl && !_is_in_file ("NCCL_SOCKET_IFNAME") && additions_set ("NCCL_SOCKET_IFNAME", exactly) < 0)
+    if (nccl && additions_set ("NCCL_SOCKET_IFNAME", exactly) < 0)
         return -1;
-    return _is_in_file ("GLOO_SOCKET_IFNAME") ? 0 : additions_set ("GLOO_SOCKET_IFNAME", interface);
+    return additions_set ("GLOO_SOCKET_IFNAME", interface);
 }
 
 struct gpus {

@@ -28,14 +28,10 @@
 /* NULL: not needed yet, or not wanted. */
 static struct writer *out, *log_writer;
 static char log_path[PATH_MAX + sizeof ("/" LOG_NAME)];
-/* A line of console_wait () stands on the terminal, without its end. */
-static bool waits;
 static bool muted;
 /* What console_hold () keeps, or NULL, until then; never: nothing is to be kept. */
 static char *held;
 static struct deadline held_until = { INT64_MAX };
-
-#define ERASE_LINE "\r\33[K"
 
 static int _open_stderr (const void *unused __attribute__ ((unused)),
                          struct errtext *err __attribute__ ((unused)))
@@ -52,7 +48,7 @@ static void _print_here (const char *text)
         return;
 }
 
-static void _put_stderr (const char *text)
+static void _print_stderr (const char *text)
 {
     if (out)
         writer_pump (out);
@@ -66,14 +62,6 @@ static void _put_stderr (const char *text)
         writer_put (out, text);
     else
         _print_here (text);
-}
-
-static void _print_stderr (const char *text)
-{
-    if (waits)
-        _put_stderr (ERASE_LINE);
-    waits = false;
-    _put_stderr (text);
 }
 
 struct log_file {
@@ -234,29 +222,6 @@ void console_say (const char *fmt, ...)
         free (line);
     }
     free (text);
-}
-
-bool console_is_terminal (void)
-{
-    return isatty (STDERR_FILENO);
-}
-
-void console_wait (const char *line)
-{
-    char *copy;
-
-    if (line && !console_is_terminal ()) {
-        console_say ("%s", line);
-        return;
-    }
-    if ((!line && !waits) || (line && out && writer_is_busy (out)))
-        return;
-    if (line)
-        _print_stderr ("srun: ");
-    copy = line ? _make_copy (line, printable_make_line) : NULL;
-    _put_stderr (copy ? copy : ERASE_LINE);
-    free (copy);
-    waits = line;
 }
 
 /* Once. */

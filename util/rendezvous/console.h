@@ -52,14 +52,6 @@ void console_release (void);
 void console_drop (void);
 
 /*
- * What srun waits for, one line as of console_say (): on a terminal it takes the place of the one before, and
- * what is printed next takes its place; it is left out if the terminal has not taken the text before.
- * Elsewhere it is a line like others. NULL: srun does not wait any more.
- */
-void console_wait (const char *line);
-bool console_is_terminal (void);
-
-/*
  * Wait until everything is written; to be called before something that may let srun end. If that takes
  * too long, go on, and do not wait again before it is written. If it is the log that is late, one line
  * on stderr says so.

@@ -25,10 +25,9 @@
 #include "rank_names.h"
 #include "supervisors.h"
 
-/* The first message about missing ranks, and the next ones; on a terminal the same line changes. */
+/* The first message about missing ranks, and the next ones. */
 #define NOTICE_FIRST_MS 5000
 #define NOTICE_AGAIN_MS 30000
-#define NOTICE_CHANGES_MS 1000
 /* Ranks that are so late are not only slow. */
 #define NOTICE_WHY_MS 30000
 /* A step that is being cancelled loses its ranks one by one, and srun ends soon after. */
@@ -158,7 +157,6 @@ static void _complete (struct server *server)
     }
     server->resolved = true;
     journal_set_use (server->journal, server->job ? JOURNAL_USEFUL : JOURNAL_OVER);
-    console_wait (NULL);
     narrator_start (server->step);
     if (console_has_passed_on ())
         journal_set_done (server->journal);
@@ -398,7 +396,7 @@ static void _print_missing (struct server *server)
                             "from nodes to srun's host (SrunPortRange)";
     char nodes[512], line[MESSAGE_SIZE];
 
-    server->notice = deadline_in_ms (console_is_terminal () ? NOTICE_CHANGES_MS : NOTICE_AGAIN_MS);
+    server->notice = deadline_in_ms (NOTICE_AGAIN_MS);
     if (roster->tasks == 0)
         snprintf (line, sizeof (line), "spank_tf: %s: no rank has registered yet%s", step_name (server->step),
                   why);
@@ -406,7 +404,7 @@ static void _print_missing (struct server *server)
         snprintf (line, sizeof (line), "spank_tf: %s: waiting for %d of %d ranks%s%s",
                   step_name (server->step), roster_missing (roster), roster->tasks,
                   rank_names_missing_nodes (roster, nodes, sizeof (nodes)), why);
-    console_wait (line);
+    console_say ("%s", line);
 }
 
 static void _refuse_late (struct server *server)
