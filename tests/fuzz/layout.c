@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The input is a line with a step's number of tasks, and then SLURM_STEP_NODELIST and SLURM_STEP_TASKS_PER_NODE, some
- * times.
+ * The input is a line with a step's number of tasks, and then SLURM_STEP_NODELIST and
+ * SLURM_STEP_TASKS_PER_NODE, some times.
  */
 #include "config.h"
 

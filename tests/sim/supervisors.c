@@ -203,7 +203,7 @@ static void _run_supervisor_once (int rank)
     _take_signals (rank);
     if (s->child_ended) {
         s->child_ended = false;
-        machine_program_ended (&s->machine, w.now, p->status, false, EXIT_REPORT_MEMORY_LEFT);
+        machine_program_ended (&s->machine, w.now, p->status, false, false);
     }
     supervisor_perform (rank);
     if (_is_busy (rank))

@@ -42,16 +42,11 @@ TEST (users_read_that_memory_was_exhausted)
 {
     struct exit_report killed = { .kind = EXIT_REPORT_SIGNAL,
                                   .number = 9,
-                                  .out_of_memory = EXIT_REPORT_MEMORY_UNKNOWN };
+                                  .out_of_memory = true };
     const struct exit_report failed = { .kind = EXIT_REPORT_EXIT, .number = 3 };
     struct exit_report_text room;
 
     assert_string_equal (exit_report_describe (&killed, &room), "signal 9 (out of memory)");
-    killed.out_of_memory = EXIT_REPORT_MEMORY_JOB;
-    assert_string_equal (exit_report_describe (&killed, &room), "signal 9 (out of memory: its job's limit)");
-    killed.out_of_memory = EXIT_REPORT_MEMORY_NODE;
-    assert_string_equal (exit_report_describe (&killed, &room),
-                         "signal 9 (out of memory: its node has no more)");
     assert_string_equal (exit_report_print (&killed, &room), "signal 9");
     assert_string_equal (exit_report_describe (&failed, &room), "exit 3");
 }

@@ -599,7 +599,7 @@ static const struct answer full_answer = {
 
 static const struct status full_status = {
     .ended = true,
-    .report = { .kind = EXIT_REPORT_SIGNAL, .number = 9, .out_of_memory = EXIT_REPORT_MEMORY_JOB,
+    .report = { .kind = EXIT_REPORT_SIGNAL, .number = 9, .out_of_memory = true,
                 .killed = true },
     .life = { 2, 1, "reason", 15, 1, 1, ADDRESS_USED, { { { AF_INET, { 10, 0, 0, 1 } } }, 1 } },
     .failure = { FAILURE_TEXT_LOG, "line", { CAUSE_LIBRARY, "libx.so" } },

@@ -559,7 +559,6 @@ static void report_end (int rank, char *event)
     struct exit_report report;
     struct status status;
     char *how = strsep (&event, ","), *memory = strstr (how, " (out of memory");
-    bool of_the_job = memory && strstr (memory, "of the job");
     int killed_after;
     bool killed = sscanf (how, "killed after %d s", &killed_after) == 1;
 
@@ -567,9 +566,7 @@ static void report_end (int rank, char *event)
         *memory = '\0';
     if (!report_parse (&report, killed ? "stopped" : how))
         story_unknown (how);
-    report.out_of_memory = of_the_job ? EXIT_REPORT_MEMORY_JOB
-                           : memory   ? EXIT_REPORT_MEMORY_UNKNOWN
-                                      : EXIT_REPORT_MEMORY_LEFT;
+    report.out_of_memory = memory != NULL;
     report.killed = killed;
     report.killed_after = killed ? killed_after : 0;
     event = event ? event + strspn (event, " ") : how + strlen (how);

@@ -24,7 +24,7 @@
 /* clang-format off */
 static const struct status full = {
     .ended = true,
-    .report = { .kind = EXIT_REPORT_SIGNAL, .number = 9, .out_of_memory = EXIT_REPORT_MEMORY_JOB },
+    .report = { .kind = EXIT_REPORT_SIGNAL, .number = 9, .out_of_memory = true },
     .life = {
         3, 4, "it is in a container", 15, INT64_C (1700000000), 50, ADDRESS_USED,
         { { { AF_INET, { 10, 0, 0, 2 } }, { AF_INET6, { 0xfd, [15] = 2 } } }, 2 },
@@ -45,7 +45,7 @@ static const struct status full = {
 
 #define ASKED "ASKED_SIGNAL=15\nASKED_AT=1700000000\n"
 #define FULL_END \
-    "ENDED=signal\nNUMBER=9\nOUT_OF_MEMORY=job\nREPORT=3\nENDED_LIFE=4\n" \
+    "ENDED=signal\nNUMBER=9\nOUT_OF_MEMORY=1\nREPORT=3\nENDED_LIFE=4\n" \
     "CANNOT_RESTART=it is in a container\nAGO_MS=50\nADDRESS_USED=yes\nPEER=10.0.0.2\nPEER=fd00::2\n" \
     "FAILURE=log\nFAILURE_TEXT=no libx.so\nCAUSE=library\nCAUSE_DETAIL=libx.so\n" ASKED
 #define FULL_SIGNS \
@@ -99,9 +99,7 @@ TEST (a_value_out_of_its_limits_is_refused_or_counts_as_missing_or_is_cut)
     /* clang-format off */
     } row[] = {
         { "COLOUR", "red", NULL },
-        { "OUT_OF_MEMORY", "unknown", "unknown" }, { "OUT_OF_MEMORY", "task", "task" },
-        { "OUT_OF_MEMORY", "step", "step" }, { "OUT_OF_MEMORY", "node", "node" },
-        { "OUT_OF_MEMORY", "x", NULL }, { "OUT_OF_MEMORY", "", NULL },
+        { "OUT_OF_MEMORY", "1", "1" }, { "OUT_OF_MEMORY", NULL, NULL },
         { "NUMBER", "64", "64" },
         { "REPORT", "1", "1" }, { "REPORT", "2147483647", "2147483647" },
         { "ENDED_LIFE", NULL, NULL }, { "ENDED_LIFE", "0", "0" }, { "ENDED_LIFE", "10000", "10000" },

@@ -35,7 +35,7 @@ static struct {
 
 /* Effects. */
 
-static void end_program (int status, enum exit_report_memory out_of_memory)
+static void end_program (int status, bool out_of_memory)
 {
     world.program = false;
     machine_program_ended (&machine, now, status, world.unstarted, out_of_memory);

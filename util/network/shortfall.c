@@ -15,7 +15,7 @@
 #define MAX_NODES 8
 #define MAX_NETWORKS 4
 
-/* Candidates of which each host should have one: on a network, or on subnets of which a host needs only one. */
+/* Candidates of which each host should have one: on one network, or on subnets that are routed. */
 struct group {
     const struct candidates *candidates;
     bool infiniband;
@@ -40,7 +40,7 @@ static bool _is_in (const struct group *group, const struct candidate *candidate
                    && (group->item->is_network || subnet_is_own (network))));
 }
 
-static bool _has_host (const struct group *group, size_t host)
+static bool _is_host_in (const struct group *group, size_t host)
 {
     const struct candidates *c = group->candidates;
 
@@ -55,7 +55,7 @@ static size_t _count_hosts (const struct group *group)
     size_t hosts = 0;
 
     for (size_t h = 0; h < group->candidates->hosts; h++)
-        hosts += _has_host (group, h);
+        hosts += _is_host_in (group, h);
     return hosts;
 }
 
@@ -97,6 +97,20 @@ static bool _is_tainted (const struct candidates *c, const struct interface *int
     return false;
 }
 
+/* Why a host has no interface that is meant. */
+static const char *_why_none (const struct group *group, const struct candidates_host *host)
+{
+    bool any = false;
+
+    for (int i = 0; i < host->interfaces; i++)
+        any = any || !group->infiniband || host->interface[i].infiniband;
+    if (host->interfaces == 0)
+        return "it reported no interfaces";
+    if (!any)
+        return "no InfiniBand interface";
+    return group->item->is_network ? "no address there" : "no such interface";
+}
+
 /* What is wrong with the first interface of the host that is meant. */
 static void _print_reason (const struct group *group, size_t h, char *buf, size_t size)
 {
@@ -108,11 +122,7 @@ static void _print_reason (const struct group *group, size_t h, char *buf, size_
     while (interface < end && !_is_wished (group, interface))
         interface++;
     if (interface == end) {
-        snprintf (buf, size, "%s",
-                  host->interfaces == 0     ? "it reported no interfaces"
-                  : !group->item            ? "no InfiniBand interface"
-                  : group->item->is_network ? "no address there"
-                                            : "no such interface");
+        snprintf (buf, size, "%s", _why_none (group, host));
         return;
     }
     network = subnet_network (&interface->address);
@@ -132,7 +142,7 @@ const char *shortfall_describe (const struct candidates *candidates, bool infini
     char reason[128], item[HOST_NAME_MAX + sizeof (reason)];
 
     for (size_t h = 0; h < candidates->hosts; h++)
-        if (!_has_host (&group, h)) {
+        if (!_is_host_in (&group, h)) {
             _print_reason (&group, h, reason, sizeof (reason));
             snprintf (item, sizeof (item), "%s (%s)", candidates->host[h].node, reason);
             list_text_add (&list, item);

@@ -2,8 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * How a task ended, as its supervisor reports it. As text it is "exit 3", "signal 11", "stopped" or "hung";
- * users also read "(out of memory)", whose that was, and "killed after 10 s" of a task that was stopped by
- * SIGKILL.
+ * users also read "(out of memory)", and "killed after 10 s" of a task that was stopped by SIGKILL.
  */
 #ifndef TF_EXIT_REPORT_H
 #define TF_EXIT_REPORT_H
@@ -27,20 +26,10 @@ enum exit_report_kind {
     EXIT_REPORT_HUNG,       /* the same, because it gave no sign of life (--tf-watchdog) */
 };
 
-/* Whose memory was exhausted, when the kernel killed the task for that. */
-enum exit_report_memory {
-    EXIT_REPORT_MEMORY_LEFT,        /* it was not */
-    EXIT_REPORT_MEMORY_UNKNOWN,
-    EXIT_REPORT_MEMORY_TASK, /* the limit of its task, its step or its job, as Slurm's cgroups have it */
-    EXIT_REPORT_MEMORY_STEP,
-    EXIT_REPORT_MEMORY_JOB,
-    EXIT_REPORT_MEMORY_NODE, /* all of its node's, without a limit */
-};
-
 struct exit_report {
     enum exit_report_kind kind;
     int number; /* 0..EXIT_REPORT_MAX_CODE; 1..EXIT_REPORT_MAX_SIGNAL; stopped, hung: 0 */
-    enum exit_report_memory out_of_memory;
+    bool out_of_memory; /* the kernel killed it, or a child of it, because memory was exhausted */
     bool killed; /* stopped: it did not end by itself, and got SIGKILL, */
     int killed_after; /* ... so many seconds after SIGTERM, 0..FRAME_MAX_SECONDS */
 };
@@ -57,9 +46,6 @@ const char *exit_report_print (const struct exit_report *report, struct exit_rep
 
 /* The same for users, with what else is known: "signal 9 (out of memory)", "killed after 10 s". */
 const char *exit_report_describe (const struct exit_report *report, struct exit_report_text *room);
-
-/* "task", "step", "job" or "node"; "" if memory was left, or it is not known whose. */
-const char *exit_report_memory (const struct exit_report *report);
 
 /*
  * The task ended by a signal, or with a code other than 0, or did not start, or hung. A stopped task did

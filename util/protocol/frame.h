@@ -26,9 +26,9 @@
 /*
  * The longest strings in bytes. Any process that can connect can send a first frame: a token,
  * names, a path, the ranks and the interfaces of one node. An answer holds a TF_CONFIG and the
- * addresses of auxiliary tasks (128 KiB), all addresses once more behind a proxy, and lists of nodes (128 KiB). srun's configuration holds a task list (32 KiB) for each
- * heterogeneous component. A frame that announces more is refused; one that announces less gets memory as
- * its bytes arrive.
+ * addresses of auxiliary tasks (128 KiB), all addresses once more behind a proxy, and lists of nodes
+ * (128 KiB). srun's configuration holds a task list (32 KiB) for each heterogeneous component. A frame that
+ * announces more is refused; one that announces less gets memory as its bytes arrive.
  */
 #define FRAME_MAX_REGISTRATION (28 * 1024)
 #define FRAME_MAX_ANSWER (512 * 1024)

@@ -129,7 +129,6 @@ static void _add_report (json_t *task, const struct exit_report *report)
         json_object_set_new (task, "number", json_integer (report->number));
     if (report && report->out_of_memory)
         json_object_set_new (task, "out_of_memory", json_true ());
-    _add_text (task, "memory_limit", report ? exit_report_memory (report) : NULL);
     if (report && report->killed)
         json_object_set_new (task, "killed_after", json_integer (report->killed_after));
 }

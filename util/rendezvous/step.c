@@ -454,7 +454,7 @@ const char *step_log_dir (const struct step *step)
 
 const char *step_notice (const struct step *step, int i)
 {
-    const char *notice[] = { step->choice.notice,   step->locality_notice, step->local_rank_notice,
+    const char *notice[] = { step->choice.notice, step->locality_notice, step->local_rank_notice,
                              step->replaced_notice, step->own_name_notice };
 
     for (size_t n = 0; n < sizeof (notice) / sizeof (notice[0]); n++)

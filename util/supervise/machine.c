@@ -311,8 +311,7 @@ static void _look_at_end (struct machine *m)
         _end_by_itself (m);
 }
 
-void machine_program_ended (struct machine *m, int64_t now, int status, bool unstarted,
-                            enum exit_report_memory out_of_memory)
+void machine_program_ended (struct machine *m, int64_t now, int status, bool unstarted, bool out_of_memory)
 {
     _advance (m, now);
     m->ended = now;

@@ -81,7 +81,7 @@ struct machine {
     /* Its end. */
     int status;                     /* wait status to end with */
     bool unstarted;                 /* it had not executed its program when it ended */
-    enum exit_report_memory out_of_memory;
+    bool out_of_memory;
     int64_t ended;                  /* when it did, and, if it was stopped, its processes did */
     struct exit_report report;      /* when ENDED */
     int64_t waits_until;            /* in WAITS */
@@ -139,7 +139,7 @@ void machine_cannot_begin (struct machine *machine, int64_t now, const char *why
 
 /* A process has ended: the program; or the fork server, or what else makes another life impossible. */
 void machine_program_ended (struct machine *machine, int64_t now, int status, bool unstarted,
-                            enum exit_report_memory out_of_memory);
+                            bool out_of_memory);
 void machine_no_life (struct machine *machine, int64_t now, const char *why);
 
 void machine_signal (struct machine *machine, int64_t now, const struct signal *signal);

@@ -91,7 +91,7 @@ struct supervisor {
     bool suspended;             /* as was told last */
     bool asked;                 /* to end, as machine_asked () was then */
     pid_t task;                 /* the program; 0: it has ended */
-    struct oom_counts oom_kills; /* before its program started */
+    int oom_kills; /* before its program started; -1: not known */
     struct lives lives;
     struct input input;
     bool helpers; /* some descendants are not the task's */
@@ -123,32 +123,27 @@ static pid_t _apart (const struct supervisor *s)
     return _is_prepared (s) ? 0 : s->lives.fork_server;
 }
 
-static struct oom_counts _count_oom_kills (void)
+static int _count_oom_kills (void)
 {
-    return oom_kills ("/proc/self/cgroup", "/sys/fs/cgroup", "/proc/vmstat");
+    return oom_kills ("/proc/self/cgroup", "/sys/fs/cgroup");
 }
 
 /*
  * Was the program killed because memory was exhausted? The count alone does not tell: other tasks
  * may be in the same cgroup. A shell whose last command was killed exits with 137.
  */
-static enum exit_report_memory _out_of_memory (const struct supervisor *s, int status)
+static bool _is_out_of_memory (const struct supervisor *s, int status)
 {
     bool killed = WIFSIGNALED (status) ? WTERMSIG (status) == SIGKILL
                                        : WEXITSTATUS (status) == EXIT_REPORT_SIGNAL_CODE (SIGKILL);
 
-    struct oom_counts counts;
-
-    if (!killed)
-        return EXIT_REPORT_MEMORY_LEFT;
-    counts = _count_oom_kills ();
-    return oom_kills_verdict (&s->oom_kills, &counts);
+    return killed && s->oom_kills >= 0 && _count_oom_kills () > s->oom_kills;
 }
 
 static void _program_ended (struct supervisor *s, int status, bool unstarted)
 {
     s->task = 0;
-    machine_program_ended (&s->machine, _now (), status, unstarted, _out_of_memory (s, status));
+    machine_program_ended (&s->machine, _now (), status, unstarted, _is_out_of_memory (s, status));
 }
 
 /* The fork server tells the end of a life, which is its child; without it, wait () does. */
@@ -349,7 +344,7 @@ static int _take_answer (struct supervisor *s, struct frame *frame, struct errte
 
 static int _begin_program (struct supervisor *s, int number, struct errtext *err)
 {
-    struct oom_counts oom_kills = _count_oom_kills ();
+    int oom_kills = _count_oom_kills ();
     pid_t pid;
     int input;
 
