@@ -196,7 +196,8 @@ static bool change_places (const struct rank *spare)
     if (step_change (server.step, &err) == 0)
         return true;
     console_say ("error: spank_tf: %s", err.text);
-    job_cannot_change (spare);
+    if (spare->place)
+        place_forbid (spare->place, PLACE_CANNOT);
     return false;
 }
 

@@ -73,9 +73,30 @@ static void _wait_for_all (struct job *job)
     }
 }
 
-void absence_resume (struct job *job)
+/*
+ * By what supervisors that have a connection have told. What one without has told counts if none has one:
+ * all of them are stopped, and cannot connect.
+ */
+static bool _is_suspended (const struct job *job)
 {
-    _wait_for_all (job);
+    bool linked = false, away = false;
+
+    EACH_RANK (r, job) {
+        if (r->link != LINK_NONE && r->suspended)
+            return true;
+        linked = linked || r->link != LINK_NONE;
+        away = away || (r->away != NEVER && r->suspended);
+    }
+    return !linked && away;
+}
+
+void absence_look_at_suspension (struct job *job)
+{
+    bool suspended = _is_suspended (job);
+
+    if (!suspended && job->suspended)
+        _wait_for_all (job);
+    job->suspended = suspended;
 }
 
 /*
@@ -106,8 +127,9 @@ void absence_end (struct job *job, struct rank *rank)
     if (rank_is_spare (rank))
         rank->end.report = stopped;
     rank->lost = false;
+    /* Others that were cut off may need this time, too. */
     if (p && restarts_gather (job, p))
-        restarts_wait (job);
+        job->gather.opens = moment_last (job->gather.opens, job->run + job->gather.pause * SECOND_MS);
 }
 
 /* Losses. */
@@ -221,15 +243,6 @@ void absence_note_silence (struct job *job)
     }
 }
 
-int64_t absence_silence_due (const struct job *job)
-{
-    int64_t next = NEVER;
-
-    EACH_RANK (r, job)
-        next = moment_first (next, _silence_told_at (job, r));
-    return next;
-}
-
 /* srun's host. */
 
 /* There are tasks on srun's host, and leases that end tasks. */
@@ -272,20 +285,12 @@ void absence_look (struct job *job)
     job->isolated = job->now >= _cut_off_from (job);
 }
 
-int64_t absence_look_due (const struct job *job)
-{
-    int64_t from = _cut_off_from (job);
-
-    return from > job->now ? from : NEVER;
-}
-
-int64_t absence_due (const struct job *job)
+/* When ranks are lost, or get spares, in job->run. */
+static int64_t _losses_due (const struct job *job)
 {
     int64_t next = NEVER;
     bool waits = false, spare = false;
 
-    if (job->suspended)
-        return NEVER;
     EACH_RANK (r, job) {
         bool lost = r->lost && r->place && r->place->phase != PLACE_ENDED;
 
@@ -299,4 +304,13 @@ int64_t absence_due (const struct job *job)
             waits = waits || (!lost && r->place);
     }
     return waits && spare ? moment_first (next, job->run + SPARE_MS) : next;
+}
+
+int64_t absence_due (const struct job *job)
+{
+    int64_t from = _cut_off_from (job), next = from > job->now ? from : NEVER;
+
+    EACH_RANK (r, job)
+        next = moment_first (next, _silence_told_at (job, r));
+    return moment_first (next, job_when (job, _losses_due (job)));
 }

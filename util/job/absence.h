@@ -35,21 +35,19 @@ void absence_begin (struct job *job, struct rank *rank, int ms);
 /* A rank has a connection again. */
 void absence_end (struct job *job, struct rank *rank);
 
-/* The job is resumed: meanwhile no supervisor could come back. */
-void absence_resume (struct job *job);
+/* Is the job suspended? When it is resumed, supervisors need some time: meanwhile none could come back. */
+void absence_look_at_suspension (struct job *job);
 
 /* Ranks that have not come back in time are lost. */
 void absence_check (struct job *job);
 
-/* With spares: tell which nodes are silent, and that they are heard again. And when to do so, or NEVER. */
+/* With spares: tell which nodes are silent, and that they are heard again. */
 void absence_note_silence (struct job *job);
-int64_t absence_silence_due (const struct job *job);
 
 /* Is srun's host cut off? */
 void absence_look (struct job *job);
 
-/* When to check, in job->run, and to look, in job->now; or NEVER. */
+/* When to do so; or NEVER. */
 int64_t absence_due (const struct job *job);
-int64_t absence_look_due (const struct job *job);
 
 #endif

@@ -47,7 +47,7 @@ struct watchdog_learnt {
 
 enum fact_kind {
     /* For the step, and then for the narrator. */
-    FACT_PLACES,        /* places have changed: a new dictionary; if that fails, job_cannot_change () */
+    FACT_PLACES,        /* places have changed: a new dictionary; if there is none, `rank` cannot begin */
 
     /* For the narrator. */
     FACT_REPORTED,      /* the end of a life of `rank`, which is no spare; `first`: no task has ended */

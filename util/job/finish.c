@@ -166,7 +166,10 @@ static void _tell_grace (struct job *job)
             fact_name (fact, p->rank, job->tasks);
 }
 
-/* Only what goes on when the job is over is restarted: what has grace, and what serves that. */
+/*
+ * Only what goes on when the job is over is restarted: what has grace, and what serves that; and nothing if
+ * places have changed, and all have not begun again since then.
+ */
 static void _end_restarts (struct job *job)
 {
     bool graced = _has_graced (job);
@@ -176,6 +179,8 @@ static void _end_restarts (struct job *job)
             place_forbid (p, PLACE_DONE);
         else if (p->phase == PLACE_WAITS && p->life.due > job->finish.grace_over)
             place_forbid (p, PLACE_LATE);
+        else if (job->gather.everyone)
+            place_forbid (p, PLACE_CANNOT);
 }
 
 static void _finish (struct job *job, enum finish_cause cause, struct place *p,
@@ -248,12 +253,4 @@ int finish_waited (const struct job *job)
     int wait = job->config->wait;
 
     return job->left != NEVER && job->now >= job->left + wait * SECOND_MS - WAIT_SPARE_MS ? wait : 0;
-}
-
-int64_t finish_due (const struct job *job)
-{
-    const struct finish *f = &job->finish;
-
-    return moment_first (job->run < f->grace_over ? f->grace_over : NEVER,
-                         job->run < f->failure_over ? f->failure_over : NEVER);
 }

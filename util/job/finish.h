@@ -47,7 +47,4 @@ void finish_name_killed (struct job *job, struct fact *fact);
 /* srun's --wait in seconds, if it is over, and srun has killed what still ran; or 0. */
 int finish_waited (const struct job *job);
 
-/* When finish_stops () changes by itself, in job->run; or NEVER. */
-int64_t finish_due (const struct job *job);
-
 #endif

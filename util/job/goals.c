@@ -30,7 +30,7 @@ static bool _is_mute (const struct place *p)
  * srun returns 0 only if every awaited place is done. The code of one that is not, and whose rank may not
  * tell it, is that of all which leave afterwards; unless another failure is told.
  */
-static int _owed_code (const struct job *job)
+int goals_owed_code (const struct job *job)
 {
     int owed = 0;
 
@@ -73,8 +73,8 @@ static int _code (const struct job *job, const struct rank *rank, const struct g
         return p && p->duty.awaited && restarts_gather (job, p) && waits ? EXIT_REPORT_SIGNAL_CODE (SIGKILL)
                                                                          : GOAL_OWN_CODE;
     }
-    if (code == 0 && !(p && _is_mute (p)))
-        code = _owed_code (job);
+    if (code == 0)
+        code = job->owed_code;
     return code == exit_report_code (&rank->said) ? GOAL_OWN_CODE : code;
 }
 
@@ -121,24 +121,17 @@ struct goal job_goal (const struct job *job, const struct rank *rank)
     return goal;
 }
 
-bool job_has_replaced (const struct job *job)
-{
-    EACH_RANK (r, job)
-        if (r->replaced_by)
-            return true;
-    return false;
-}
-
 bool job_tells (struct job *job, struct rank *rank, bool may_leave, struct goal *goal, bool *begins)
 {
-    bool leaves = rank->told.leave && rank->told.report == rank->report;
-
+    *goal = rank->told;
+    if (rank->link != LINK_UP || (rank->told.leave && rank->told.report == rank->report))
+        return false;
     *goal = job_goal (job, rank);
-    if (rank->link != LINK_UP || leaves || goal_is_same (goal, &rank->told) || (goal->leave && !may_leave))
+    if (goal_is_same (goal, &rank->told) || (goal->leave && !may_leave))
         return false;
     if (goal->leave)
         job->left = moment_first (job->left, job->now);
-    *begins = goal->life > rank->told.life && goal->life > rank->has && job_has_replaced (job);
+    *begins = goal->life > rank->told.life && goal->life > rank->has && job->moved;
     rank->told = *goal;
     return true;
 }

@@ -8,6 +8,9 @@
 
 #include "model.h"
 
+/* job->owed_code, as things are. */
+int goals_owed_code (const struct job *job);
+
 /* What the supervisor of a rank is to do, as things are. */
 struct goal job_goal (const struct job *job, const struct rank *rank);
 
@@ -17,8 +20,5 @@ struct goal job_goal (const struct job *job, const struct rank *rank);
  * place has moved, so an answer comes along, with the dictionary as it is now.
  */
 bool job_tells (struct job *job, struct rank *rank, bool may_leave, struct goal *goal, bool *begins);
-
-/* True if a place has moved: from then on an answer comes along with each goal that begins a life. */
-bool job_has_replaced (const struct job *job);
 
 #endif

@@ -14,6 +14,7 @@
 #include "common/second.h"
 #include "duties.h"
 #include "finish.h"
+#include "goals.h"
 #include "ledger.h"
 #include "place.h"
 #include "restarts.h"
@@ -93,32 +94,6 @@ static void _set_time (struct job *job, int64_t now)
     restarts_time (job);
 }
 
-/*
- * By what supervisors that have a connection have told. What one without has told counts if none has one:
- * all of them are stopped, and cannot connect.
- */
-static bool _is_suspended (const struct job *job)
-{
-    bool linked = false, away = false;
-
-    EACH_RANK (r, job) {
-        if (r->link != LINK_NONE && r->suspended)
-            return true;
-        linked = linked || r->link != LINK_NONE;
-        away = away || (r->away != NEVER && r->suspended);
-    }
-    return !linked && away;
-}
-
-static void _look_at_suspension (struct job *job)
-{
-    bool suspended = _is_suspended (job);
-
-    if (!suspended && job->suspended)
-        absence_resume (job);
-    job->suspended = suspended;
-}
-
 /* Notes. */
 
 static void _note_end (struct job *job, struct rank *rank, int64_t at, const struct failure_text *failure,
@@ -174,7 +149,7 @@ static void _note_status (struct job *job, struct rank *rank, const struct statu
     if (p && p->phase == PLACE_BEGINS && rank->has == p->life.number)
         p->phase = PLACE_RUNS;
     if (p)
-        restarts_step (job, p, signs->life, signs->step);
+        restarts_step (job, p, signs->step);
     unanswered_take (job, rank, signs);
     watchdog_take (job, rank, signs);
     tracebacks_take (job, rank, signs);
@@ -308,19 +283,13 @@ void job_returned (struct job *job, int64_t now, struct rank *rank, const struct
     _set_time (job, now);
     rank->suspended = status->signs.suspended;
     /* It may be the first one after a suspension, which was none of the others' absence. */
-    _look_at_suspension (job);
+    absence_look_at_suspension (job);
     absence_end (job, rank);
     rank->told = (struct goal){ .life = -1, .code = GOAL_OWN_CODE };
     _take_status (job, rank, status);
     /* What it was told may have been lost. */
     if (p && p == rank->place && p->phase == PLACE_BEGINS && status->ended && !restarts_gather (job, p))
         restarts_withdraw (job, p, &status->report);
-}
-
-void job_cannot_change (const struct rank *spare)
-{
-    if (spare->place)
-        place_forbid (spare->place, PLACE_CANNOT);
 }
 
 /* The end. */
@@ -461,7 +430,7 @@ static void _beat (struct job *job)
 void job_time (struct job *job, int64_t now)
 {
     _set_time (job, now);
-    _look_at_suspension (job);
+    absence_look_at_suspension (job);
     absence_look (job);
     absence_note_silence (job);
     if (!job->suspended) {
@@ -478,13 +447,16 @@ void job_time (struct job *job, int64_t now)
     _tell_end (job);
     _beat (job);
     ledger_look (job);
+    job->owed_code = goals_owed_code (job);
 }
 
 int64_t job_due (const struct job *job)
 {
-    int64_t run = moment_first (finish_due (job), moment_first (restarts_due (job), absence_due (job)));
-    int64_t next = moment_first (job_when (job, run), moment_first (watchdog_due (job), job->unanswered.due));
+    const struct finish *f = &job->finish;
+    int64_t run = moment_first (job->run < f->grace_over ? f->grace_over : NEVER,
+                                job->run < f->failure_over ? f->failure_over : NEVER);
+    int64_t next = moment_first (job_when (job, moment_first (run, restarts_due (job))), absence_due (job));
 
-    next = moment_first (next, moment_first (tracebacks_due (job), absence_look_due (job)));
-    return moment_first (next, moment_first (absence_silence_due (job), job->beat));
+    next = moment_first (next, moment_first (watchdog_due (job), tracebacks_due (job)));
+    return moment_first (next, moment_first (job->unanswered.due, job->beat));
 }

@@ -48,9 +48,6 @@ void job_absent (struct job *job, int64_t now, struct rank *rank, int ms, int64_
 /* It has a connection again, on which it was told nothing, and this is its status. */
 void job_returned (struct job *job, int64_t now, struct rank *rank, const struct status *status);
 
-/* There is no dictionary with a spare in its new place (FACT_PLACES). */
-void job_cannot_change (const struct rank *spare);
-
 /*
  * srun has ended. If tasks run as far as is known, it or they have been killed. If the others have ended by
  * themselves, and the rest has no connection, that is the end.

@@ -316,6 +316,8 @@ struct job {
     int64_t
         left; /* job->now when the first supervisor was let go, from which srun's --wait counts; or NEVER */
 
+    int owed_code; /* what leaves now exits with this code, or a higher one of its own (goals.c) */
+
     enum job_phase phase;
     struct gather gather;
     struct finish finish;
@@ -329,6 +331,7 @@ struct job {
     int ends; /* that have been noted */
     bool end_told, miss_told, asked_told; /* what is told once */
     int64_t beat; /* job->now of the next heartbeat; NEVER: there is none */
+    bool moved; /* a place has: from then on an answer comes along with each goal that begins a life */
     int64_t replaced_sign; /* the first last sign of those that are to begin; or NEVER */
 
     struct watchdog watchdog;

@@ -51,14 +51,14 @@ static void _note_progress (struct job *job)
     }
 }
 
-void restarts_step (struct job *job, struct place *p, int life, int step)
+void restarts_step (struct job *job, struct place *p, int step)
 {
     int highest = p->duty.alone ? p->life.step : job->budget.step;
 
     if (step == 0)
         return;
     p->life.sends = true;
-    if (step > highest && p->life.again && life == p->life.number)
+    if (step > highest && p->life.again)
         _note_progress (job);
     if (step > p->life.step)
         p->life.step = step;
@@ -76,12 +76,14 @@ void restarts_time (struct job *job)
     int64_t wanted = moment_last (STARTS * start, START_MS);
     bool lasts = false, sends = false;
 
+    if (job->budget.row == 0 || job->phase == JOB_GATHERS)
+        return;
     EACH_PLACE (p, job)
         if (p->life.again && place_runs (p)) {
             lasts = lasts || job->run - p->life.began >= wanted;
             sends = sends || p->life.sends;
         }
-    if (job->budget.row > 0 && job->phase != JOB_GATHERS && lasts && !sends)
+    if (lasts && !sends)
         _note_progress (job);
 }
 
@@ -113,6 +115,7 @@ struct members {
     struct place *final; /* the first one that has no other life; or NULL */
     struct place *unable; /* the first one without which the others cannot begin again; or NULL */
     int going; /* so many run, or wait for a life */
+    bool begins; /* a life has begun since that was collected */
 };
 
 /* A member that is lost; or that ended with 0, and is away, and no spare could have its place. */
@@ -124,7 +127,7 @@ static bool _is_gone (const struct job *job, const struct place *p)
 
 static struct members _members (const struct job *job)
 {
-    struct members all = { NULL, NULL, 0 };
+    struct members all = { NULL, NULL, 0, false };
     bool left = false;
 
     EACH_PLACE (p, job) {
@@ -197,8 +200,10 @@ void restarts_tell (struct job *job, struct place *p, const struct exit_report *
     fact->unable = unable ? unable->rank : NULL;
     fact->asked_signal = job->asked_signal;
     fact->asked_at = job->asked_at;
-    if (decision == DECISION_ALL)
-        tracebacks_decided (job, p->rank, report);
+    if (decision != DECISION_ALL)
+        return;
+    job->gather.decided = true;
+    tracebacks_tell_first (job, p->rank, report);
 }
 
 /* Waiting. */
@@ -229,11 +234,6 @@ static void _gather (struct job *job, struct place *first, const struct exit_rep
     EACH_PLACE (p, job)
         if (p->phase == PLACE_KEPT && _is_needed (job, p, &all))
             _wait (job, p, &p->end.report);
-}
-
-void restarts_wait (struct job *job)
-{
-    job->gather.opens = moment_last (job->gather.opens, job->run + job->gather.pause * SECOND_MS);
 }
 
 /* Decisions. */
@@ -470,14 +470,13 @@ void restarts_end (struct job *job, struct place *p, const struct exit_report *r
                    const char *why)
 {
     bool gathers = restarts_gather (job, p);
-    struct members all = _members (job);
 
     if (cannot && !job->asked
         && (gathers || report->kind == EXIT_REPORT_UNSTARTED
             || restart_rule_covers (&job->config->restart, report))
         && _move_one (job, p, report, FACT_IS_STUCK))
         return;
-    if (cannot && gathers && _is_possible (p, &all))
+    if (cannot && gathers && p->future == PLACE_MAY_BEGIN && (p->duty.alone || !_members (job).unable))
         restarts_tell (job, p, report, DECISION_CANNOT, why);
     if (cannot)
         place_forbid (p, PLACE_CANNOT);
@@ -540,9 +539,11 @@ static void _tell_again (struct job *job)
     job->replaced_sign = NEVER;
 }
 
-static void _begin_life (struct job *job, struct place *p)
+static void _begin_life (struct job *job, struct place *p, struct members *all)
 {
-    finish_name_killed (job, facts_add (&job->facts, FACT_KILLED, NULL));
+    if (!all->begins)
+        finish_name_killed (job, facts_add (&job->facts, FACT_KILLED, NULL));
+    all->begins = true;
     p->life.number++;
     p->life.began = job->run;
     p->life.used = job->budget.used;
@@ -617,14 +618,14 @@ static void _look_at_gathering (struct job *job, const struct members *all)
 }
 
 /* False if there is nothing to do for it. */
-static bool _act (struct job *job, struct place *p, const struct members *all)
+static bool _act (struct job *job, struct place *p, struct members *all)
 {
     bool waits = place_waits (p) && !restarts_gather (job, p);
 
     if (p->phase == PLACE_KEPT ? !_is_needed (job, p, all) : waits && !_is_possible (p, all))
         _release (job, p);
     else if (waits && job->run >= p->life.due)
-        _begin_life (job, p);
+        _begin_life (job, p, all);
     else
         return false;
     return true;

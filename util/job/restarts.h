@@ -36,7 +36,7 @@ void restarts_replace_lost (struct job *job);
 void restarts_ask (struct job *job, const struct life_report *life);
 
 /* A program has told a training step. Progress makes restarts count anew. */
-void restarts_step (struct job *job, struct place *place, int life, int step);
+void restarts_step (struct job *job, struct place *place, int step);
 
 /* Time has passed: is a long life progress? */
 void restarts_time (struct job *job);
@@ -50,9 +50,6 @@ bool restarts_stop (const struct job *job, const struct place *place);
 
 /* True if all gather, and this place is one of them. */
 bool restarts_gather (const struct job *job, const struct place *place);
-
-/* Members that were cut off may need this time: all begin later. */
-void restarts_wait (struct job *job);
 
 /* FACT_DECIDED. */
 void restarts_tell (struct job *job, struct place *place, const struct exit_report *report,

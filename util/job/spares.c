@@ -83,5 +83,6 @@ void spares_place (struct job *job, struct place *p, struct rank *spare)
     spare->placed = job->now;
     spare->place = p;
     p->rank = spare;
+    job->moved = true;
     job->ledger.idle_ms += job->run - job->launched;
 }

@@ -72,7 +72,7 @@ struct rank *tracebacks_first (struct rank *rank, int tasks, const struct rank *
     return first;
 }
 
-static void _tell_first (struct job *job, const struct rank *failed, const struct exit_report *report)
+void tracebacks_tell_first (struct job *job, const struct rank *failed, const struct exit_report *report)
 {
     struct rank *first = tracebacks_first (job->rank, job->tasks, failed, report);
     struct fact *fact;
@@ -82,12 +82,6 @@ static void _tell_first (struct job *job, const struct rank *failed, const struc
     first->traceback.told = true;
     fact = facts_add (&job->facts, FACT_TRACEBACK, first);
     fact_name (fact, failed, job->tasks);
-}
-
-void tracebacks_decided (struct job *job, const struct rank *failed, const struct exit_report *report)
-{
-    job->gather.decided = true;
-    _tell_first (job, failed, report);
 }
 
 void tracebacks_take (struct job *job, struct rank *rank, const struct signs *signs)
@@ -101,7 +95,7 @@ void tracebacks_take (struct job *job, struct rank *rank, const struct signs *si
     strcpy (rank->traceback.text, signs->traceback);
     rank->traceback.lost = signs->traceback_lost;
     if (job->phase == JOB_GATHERS && job->gather.decided)
-        _tell_first (job, failed, &rank_end (failed)->report);
+        tracebacks_tell_first (job, failed, &rank_end (failed)->report);
 }
 
 static int64_t _tells_at (const struct job *job, const struct rank *rank)

@@ -22,7 +22,7 @@ int64_t tracebacks_due (const struct job *job);
  * `failed` has failed so, and all begin again: if a traceback was printed before, tell it, unless it was
  * told; also one that a task tells with its end.
  */
-void tracebacks_decided (struct job *job, const struct rank *failed, const struct exit_report *report);
+void tracebacks_tell_first (struct job *job, const struct rank *failed, const struct exit_report *report);
 
 /*
  * The task of the cluster that printed a traceback, and did not end with 0, before `failed` did so; the first

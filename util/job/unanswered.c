@@ -42,7 +42,7 @@ void unanswered_take (struct job *job, struct rank *from, const struct signs *si
 {
     struct unanswered *u = &job->unanswered;
 
-    if (u->told || u->count >= COUNTED_MOST || _has_told (job, from))
+    if (signs->unanswered_count == 0 || u->told || u->count >= COUNTED_MOST || _has_told (job, from))
         return;
     for (int i = 0; i < signs->unanswered_count; i++) {
         const struct rank *rank = _rank_at (job, &signs->unanswered[i]);

@@ -245,7 +245,8 @@ static bool _change_places (struct server *server, const struct rank *spare)
         return true;
     /* The restart of all is given up. */
     console_say ("error: spank_tf: %s", err.text);
-    job_cannot_change (spare);
+    if (spare->place)
+        place_forbid (spare->place, PLACE_CANNOT);
     return false;
 }
 
