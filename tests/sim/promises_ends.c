@@ -92,7 +92,7 @@ const char *none_runs_when_srun_has_ended (const struct history *h)
 
     EACH (note, h) {
         oracle_follow (h, &alive, note);
-        if (note->kind != SRUN_ENDED || cut || h->plan->wait)
+        if (note->kind != SRUN_ENDED || cut)
             continue;
         for (int i = 0; i < h->plan->tasks; i++)
             if (alive.program[i] && oracle_reaches (h, &alive, i))
@@ -151,15 +151,6 @@ const char *the_table_is_the_exit_codes (const struct history *h)
     EACH (note, h)
         if (note->kind == TABLE && note->number == 0)
             table[note->rank] = note;
-    /*
-     * Open: of a task whose fork server, or slurmstepd, is killed as its next life is ordered, which the
-     * rendezvous cannot tell from one whose next life was stopped.
-     */
-    EACH (note, h)
-        if (note->kind == DISTURBED && (note->status == KILL_FORK_SERVER || note->status == KILL_SLURMSTEPD))
-            table[note->rank] = NULL;
-    if (oracle_began (h, oracle_of_slurm, NEVER))
-        return NULL;
     EACH (note, h) {
         int left, told;
 
@@ -250,8 +241,7 @@ const char *no_success_without_the_work (const struct history *h)
     if (h->plan->config.stop == STOP_WHEN_NEVER || h->plan->wait || oracle_began (h, oracle_of_slurm, NEVER))
         return NULL;
     EACH (note, h) {
-        if (note->kind == UNHEARD
-            || (note->kind == DISTURBED && (note->status == DIE || note->status == KILL_SLURMSTEPD)))
+        if (note->kind == UNHEARD || (note->kind == DISTURBED && note->status == DIE))
             return NULL;
         if ((note->kind == BEGAN || note->kind == ENDED) && note->place >= 0)
             last[note->place] = note;
@@ -264,20 +254,6 @@ const char *no_success_without_the_work (const struct history *h)
                 || last[place]->cause == BY_SUPERVISOR))
             return oracle_broken (srun, "srun returns 0, and the work was not done by", place);
     return NULL;
-}
-
-/* When the last life of a rank began to hang, as its script has it. */
-static int64_t _hangs_from (const struct history *h, int rank)
-{
-    int64_t from = NEVER;
-
-    EACH (note, h)
-        if (note->kind == BEGAN && note->rank == rank && note->place >= 0) {
-            int64_t hangs = h->plan->script[note->place][note->life < 2 ? note->life : 2].hangs;
-
-            from = hangs == NEVER ? NEVER : note->at + hangs;
-        }
-    return from;
 }
 
 /* guide/ending.md: "srun's last line names the first failure". */
@@ -310,8 +286,6 @@ const char *the_first_failure_is_the_first (const struct history *h)
         }
     /* What fails later may have failed because of the hang. */
     if (!named || who < 0 || named->rank == who || first > hung)
-        return NULL;
-    if (named->rank >= 0 && _hangs_from (h, named->rank) <= first)
         return NULL;
     if (named->rank >= 0 && last[named->rank] && last[named->rank]->at <= first + plan->delay + 400)
         return NULL;
@@ -406,8 +380,6 @@ const char *the_lost_are_told_in_time (const struct history *h)
         /* GONE comes before the end of its program. */
         if (note->kind == GONE && alive.program[note->rank])
             gone[note->rank] = note;
-        if (note->kind == TOLD && note->number == FACT_ENDED)
-            return NULL;
         if (note->kind == TOLD && note->number == FACT_LOST && note->rank >= 0)
             gone[note->rank] = NULL;
         oracle_follow (h, &alive, note);
@@ -437,8 +409,6 @@ const char *what_waits_for_its_next_life_counts_as_stopped (const struct history
         if (note->kind == TOLD && note->number == FACT_DECIDED && note->rank >= 0 && last[note->rank]
             && (note->status == DECISION_ONE || note->status == DECISION_ALL))
             announced[note->rank] = true;
-        if (note->kind == TOLD && note->number == FACT_REPLACED)
-            return NULL;
         if (note->kind == SRUN_ENDED)
             srun = note;
     }
