@@ -3,7 +3,8 @@
 # A script in which each process reads its own JSON file: custom_conf.py ps.json,
 # custom_conf.py worker0.json, and so on. These files used to be written by hand for each job.
 #
-#     srun --tf-tasks=ps,worker:2 tf-exec python custom_conf.py {tf_config_file}
+#     srun --tf-tasks=ps,worker:2 \
+#         sh -c 'echo "$TF_CONFIG" > $SLURM_PROCID.json; exec python custom_conf.py $SLURM_PROCID.json'
 #
 # The workers count together, on the ps.
 

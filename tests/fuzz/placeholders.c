@@ -65,8 +65,6 @@ static void _check_text (const char *text, const struct placeholder_values *valu
         free (replaced);
     } else
         CHECK (strchr (text, '{') && strchr (text, '}'));
-    for (int i = 0; i < PLACEHOLDERS; i++)
-        CHECK (!placeholders_has (text, (enum placeholder)i) || strchr (text, '}'));
 }
 
 /* Every name has a variable, unless the variable is one that a task has anyway. */

@@ -49,28 +49,11 @@ step ()
 }
 
 @test "another program for some roles" {
-    step "$tf_exec" --ps="echo serves {index}" --worker="echo 'works on' {index}" echo leads {index}
+    step "$tf_exec" --ps="echo serves {index}" --worker="echo works on {index}" echo leads {index}
     [ "$(sort <<< "$output")" = "0: leads 0
 1: serves 0
 2: works on 0
 3: works on 1" ] || fail "another program ran"
-}
-
-@test "{tf_config_file} is a file for each task that does not have to be deleted" {
-    step "$tf_exec" sh -c 'test "$(cat "$1")" = "$TF_CONFIG" && sh -c "test -r $1" && echo "$1"' - {tf_config_file}
-    [ "$status" -eq 0 ] && [ "$(grep -c ': /proc/[0-9]*/fd/[0-9]*$' <<< "$output")" -eq 4 ] || fail "a file is missing"
-}
-
-@test "tasks that get the same --config-file refuse it" {
-    local work=$SPANK_TF_CLUSTER/work
-
-    step "$tf_exec" --config-file="$work/tf.json" true
-    [ "$status" -eq 1 ] || fail "they share the file"
-    [ "$(grep -c "tf-exec: error: --config-file=$work/tf.json: another task of this step has this file" <<< "$stderr")" -eq 3 ] ||
-        fail "not every other task refuses it"
-    step "$tf_exec" --config-file="$work/tf.{rank}.json" cmp {tf_config_file} "$work/tf.{rank}.json"
-    [ "$status" -eq 0 ] || fail "a file for each task is refused"
-    rm "$work"/tf*.json
 }
 
 @test "the exit code is the program's, and the program is the task's own process" {

@@ -99,13 +99,12 @@ END
 @test "what a task has changed, or tf-exec, is not taken for the plugin's, or the user's" {
     cat > "$work/start" <<'END'
 RANK=7 PYTHONUNBUFFERED=2 srun -Q --overlap -N1 -n1 -w nest1 --tf-tasks=none sh seen > changed.env
-[ "$SLURM_TF_CONFIG_FILE" ] || echo no file >> changed.env
 SLURM_TF_ROLE=mine SLURM_TF_MINE=1 srun -Q --overlap -N1 -n1 -w nest1 --tf-tasks=none sh seen > own.env
 unset WORLD_SIZE
 srun -Q --overlap -N1 -n1 -w nest1 --tf-tasks=none --export=ALL,MASTER_PORT=5 sh seen > removed.env
 END
     run --separate-stderr slurm env WORLD_SIZE=5 srun -Q -n1 --overlap --tf-frameworks=tf,torch --tf-tasks=worker \
-        "$tf_exec" --environment=cloud --config-file sh start < /dev/null
+        "$tf_exec" --environment=cloud sh start < /dev/null
     [ "$status" -eq 0 ] || fail "the step fails"
     have changed <<'END'
 PYTHONUNBUFFERED=2

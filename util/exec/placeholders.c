@@ -6,6 +6,7 @@
 #include "placeholders.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +19,6 @@ const char *const placeholders_name[PLACEHOLDERS + 1] = {
     [PLACEHOLDER_RANK] = "rank",
     [PLACEHOLDER_NODE] = "node",
     [PLACEHOLDER_TF_CONFIG] = "tf_config",
-    [PLACEHOLDER_TF_CONFIG_FILE] = "tf_config_file",
     [PLACEHOLDER_CLUSTER] = "cluster",
     [PLACEHOLDER_CHIEF_HOSTS] = "chief_hosts",
     [PLACEHOLDER_MASTER_HOSTS] = "master_hosts",
@@ -66,7 +66,7 @@ static enum placeholder _find (const char *name)
 static const struct placeholder_beside *_find_beside (const char *name,
                                                       const struct placeholder_values *values)
 {
-    for (size_t i = 0; values && i < values->besides; i++)
+    for (size_t i = 0; i < values->besides; i++)
         if (_begins (name, values->beside[i].name))
             return &values->beside[i];
     return NULL;
@@ -88,16 +88,6 @@ static bool _next (const char **text, const struct placeholder_values *values, s
         piece->length = strlen (piece->beside->name) + 2;
     *text = at + piece->length + (at[0] == '{' && at[1] == '{');
     return true;
-}
-
-bool placeholders_has (const char *text, enum placeholder which)
-{
-    struct piece piece;
-
-    while (_next (&text, NULL, &piece))
-        if (piece.which == which)
-            return true;
-    return false;
 }
 
 static int _not_known (enum placeholder which, struct errtext *err)

@@ -8,7 +8,6 @@
 #ifndef TF_PLACEHOLDERS_H
 #define TF_PLACEHOLDERS_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "common/beside.h"
@@ -22,7 +21,6 @@ enum placeholder {
     PLACEHOLDER_RANK,
     PLACEHOLDER_NODE,
     PLACEHOLDER_TF_CONFIG,
-    PLACEHOLDER_TF_CONFIG_FILE,
     PLACEHOLDER_CLUSTER,
     PLACEHOLDER_CHIEF_HOSTS,
     PLACEHOLDER_MASTER_HOSTS,
@@ -52,9 +50,6 @@ struct placeholder_values {
     struct placeholder_beside beside[BESIDE_MAX_NAMES];
     size_t besides;
 };
-
-/* True if the text has this placeholder. */
-bool placeholders_has (const char *text, enum placeholder which);
 
 /*
  * Replace all placeholders. 0 and *to, to be freed; -1 and err if a value is not known or there is

@@ -40,7 +40,7 @@ const char *task_env_roles (const struct task_env *task, char *buf, size_t size)
  */
 int task_env_set_environment (struct task_env *task, const char *name, struct errtext *err);
 
-/* They live as long as the task. The value of tf_config_file is never known here. */
+/* They live as long as the task. */
 const struct placeholder_values *task_env_values (const struct task_env *task);
 
 #endif

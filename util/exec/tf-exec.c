@@ -22,14 +22,19 @@
 #include "common/marks.h"
 #include "common/rules.h"
 #include "common/version.h"
-#include "config_file.h"
 #include "placeholders.h"
-#include "program.h"
-#include "shell_words.h"
 #include "task_env.h"
 
-/* Set in the program's environment if TF_CONFIG is in a file too. */
-#define FILE_VARIABLE "SLURM_TF_CONFIG_FILE"
+/* Exit codes, as a shell has them. */
+#define NOT_EXECUTABLE 126
+#define NOT_FOUND 127
+
+#define BLANKS " \t\n"
+
+/* Releases before 0.5.0 wrote TF_CONFIG to a file. */
+#define WRITE_FILE \
+    "was removed; let a shell write the file: " \
+    "sh -c 'echo \"$TF_CONFIG\" > {rank}.json; exec PROGRAM {rank}.json'"
 
 /* clang-format off */
 static const char *const tf1_flags[] = {
@@ -46,11 +51,10 @@ static const char help[] =
     "      --ROLE=COMMAND        what tasks of ROLE, or +ROLE, run instead: --ps=\"python ps.py\"\n"
     "      --tf1-flags           append --ps_hosts= --worker_hosts= --job_name= --task_index=\n"
     "      --environment=NAME    add \"environment\":\"NAME\" to the program's TF_CONFIG\n"
-    "      --config-file[=PATH]  TF_CONFIG also as a file, which {tf_config_file} names\n"
     "  -h, --help                print this\n"
     "      --version             print the version\n"
     "\n"
-    "Replaced in PROGRAM, ARGUMENTS, COMMAND and PATH; {{ is one brace:\n"
+    "Replaced in PROGRAM, ARGUMENTS and COMMAND; {{ is one brace:\n"
     "\n"
     "  {role} {index} {rank} {node}      worker 1 3 n2\n"
     "  {address} {port}                  10.0.0.2 40001\n"
@@ -59,21 +63,19 @@ static const char help[] =
     "  {NAME_hosts}                      the same for +NAME\n"
     "  {num_ps} {num_workers}            2 4\n"
     "  {cluster}                         {\"ps\":[\"10.0.0.1:40001\"],\"worker\":[...]}\n"
-    "  {tf_config} {tf_config_file}      TF_CONFIG, the path of a file with it\n"
+    "  {tf_config}                       TF_CONFIG\n"
     "\n"
     "See tf-exec(1).\n";
 
 /* --ps="python ps.py" */
 struct command {
     const char *role;
-    const char *text;
+    char *text;
 };
 
 struct options {
     bool help, version;
     bool tf1_flags;
-    bool config_file;
-    const char *config_path;        /* NULL: a file in memory */
     const char *environment;
     struct command *command;        /* has an element for each argument of tf-exec */
     size_t commands;
@@ -84,26 +86,21 @@ enum option {
     OPTION_HELP,
     OPTION_VERSION,
     OPTION_TF1_FLAGS,
-    OPTION_CONFIG_FILE,
     OPTION_ENVIRONMENT,
     OPTION_COMMAND,
 };
 
-/* A value is given as --name=VALUE; if it is needed, also as --name VALUE. */
-enum value { VALUE_NONE, VALUE_OPTIONAL, VALUE_NEEDED };
-
 static const struct known {
     const char *name;
     enum option option;
-    enum value value;
+    bool has_value; /* --name=VALUE or --name VALUE */
 } known[] = {
-    { "-h", OPTION_HELP, VALUE_NONE },
-    { "--help", OPTION_HELP, VALUE_NONE },
-    { "--version", OPTION_VERSION, VALUE_NONE },
-    { "--tf1-flags", OPTION_TF1_FLAGS, VALUE_NONE },
-    { "--config-file", OPTION_CONFIG_FILE, VALUE_OPTIONAL },
-    { "--environment", OPTION_ENVIRONMENT, VALUE_NEEDED },
-    { NULL, OPTION_COMMAND, VALUE_NEEDED },
+    { "-h", OPTION_HELP, false },
+    { "--help", OPTION_HELP, false },
+    { "--version", OPTION_VERSION, false },
+    { "--tf1-flags", OPTION_TF1_FLAGS, false },
+    { "--environment", OPTION_ENVIRONMENT, true },
+    { NULL, OPTION_COMMAND, true },
 };
 
 static const struct known *_find_option (const char *name)
@@ -115,16 +112,12 @@ static const struct known *_find_option (const char *name)
     return one->name || strncmp (name, "--", 2) == 0 ? one : NULL;
 }
 
-static void _set (struct options *options, enum option option, const char *name, const char *value)
+static void _set (struct options *options, enum option option, const char *name, char *value)
 {
     switch (option) {
         case OPTION_HELP: options->help = true; break;
         case OPTION_VERSION: options->version = true; break;
         case OPTION_TF1_FLAGS: options->tf1_flags = true; break;
-        case OPTION_CONFIG_FILE:
-            options->config_file = true;
-            options->config_path = value;
-            break;
         case OPTION_ENVIRONMENT: options->environment = value; break;
         case OPTION_COMMAND:
             options->command[options->commands++] = (struct command){ name + 2, value };
@@ -143,13 +136,15 @@ static int _read_option (struct options *options, char *argv[], struct errtext *
     if (value)
         *value++ = '\0';
     text_quoted (&q, name, strlen (name));
+    if (strcmp (name, "--config-file") == 0)
+        return errtext_set (err, "--config-file " WRITE_FILE);
     if (!(found = _find_option (name)))
         return errtext_set (err, "%s is not an option; see tf-exec --help", q.text);
-    if (value && found->value == VALUE_NONE)
+    if (value && !found->has_value)
         return errtext_set (err, "%s takes no value", q.text);
-    if (!value && found->value == VALUE_NEEDED && (value = argv[1]))
+    if (!value && found->has_value && (value = argv[1]))
         length = 2;
-    if (!value && found->value == VALUE_NEEDED)
+    if (!value && found->has_value)
         return errtext_set (err, "%s needs a value", q.text);
     if (value && !*value)
         return errtext_set (err, "the value of %s is empty", q.text);
@@ -172,19 +167,45 @@ static int _read_options (struct options *options, char *argv[], struct errtext 
     return i;
 }
 
-/* The words of the command. */
+/* The words of the program. */
+
+/* Zero it, use it, clear it. */
+struct words {
+    char **word; /* word[count] is NULL, if there are any */
+    size_t count;
+};
+
+static void _clear_words (struct words *words)
+{
+    for (size_t i = 0; i < words->count; i++)
+        free (words->word[i]);
+    free (words->word);
+}
+
+/* Append a word, with its placeholders replaced. */
+static int _add_word (struct words *words, const char *text, const struct task_env *task, struct errtext *err)
+{
+    char **word = realloc (words->word, (words->count + 2) * sizeof (*word));
+
+    if (!word)
+        return errtext_set (err, "%s", strerror (ENOMEM));
+    words->word = word;
+    if (strstr (text, "{tf_config_file}"))
+        return errtext_set (err, "{tf_config_file} " WRITE_FILE);
+    if (placeholders_replace (&word[words->count], text, task_env_values (task), err) < 0)
+        return -1;
+    word[++words->count] = NULL;
+    return 0;
+}
 
 static bool _is_role (const struct task_env *task, const char *role)
 {
     return rules_find (role) < RULES_ROLES || task_env_knows_role (task, role);
 }
 
-/* Check a role's command. If it is this task's role, *words becomes the command's words. */
-static int _take_command (struct shell_words *words, const struct command *command,
-                          const struct task_env *task, struct errtext *err)
+/* Each task checks the commands of all roles. */
+static int _check_command (const struct command *command, const struct task_env *task, struct errtext *err)
 {
-    struct shell_words split = { 0 };
-    struct errtext why;
     struct quoted q;
     char roles[512];
 
@@ -194,92 +215,61 @@ static int _take_command (struct shell_words *words, const struct command *comma
                             "--%s is neither an option nor a role of this step (%s); see "
                             "tf-exec --help",
                             q.text, task_env_roles (task, roles, sizeof (roles)));
-    if (shell_words_split (&split, command->text, &why) < 0) {
-        shell_words_clear (&split);
-        return errtext_set (err, "--%s: %s", q.text, why.text);
-    }
-    if (split.count == 0)
+    if (strpbrk (command->text, "'\"\\"))
+        return errtext_set (err,
+                            "--%s: a command is split at blanks, and quotes and \\ have no meaning; "
+                            "write it into a script, and give that",
+                            q.text);
+    if (command->text[strspn (command->text, BLANKS)] == '\0')
         return errtext_set (err, "--%s: the command has no words", q.text);
-    if (strcmp (command->role, task_env_role (task)) == 0) {
-        shell_words_clear (words);
-        *words = split;
-    } else
-        shell_words_clear (&split);
     return 0;
 }
 
-/* Collect this task's program and arguments; placeholders are not replaced yet. */
-static int _collect (struct shell_words *words, const struct options *options, char *argv[],
-                     const struct task_env *task, struct errtext *err)
+/* Of several commands for a role, the last one counts. NULL if there is none, or with err. */
+static int _find_command (const struct command **found, const struct options *options,
+                          const struct task_env *task, struct errtext *err)
+{
+    *found = NULL;
+    for (size_t i = 0; i < options->commands; i++) {
+        if (_check_command (&options->command[i], task, err) < 0)
+            return -1;
+        if (strcmp (options->command[i].role, task_env_role (task)) == 0)
+            *found = &options->command[i];
+    }
+    return 0;
+}
+
+static int _no_program (const struct task_env *task, struct errtext *err)
 {
     struct quoted q;
 
-    for (size_t i = 0; i < options->commands; i++)
-        if (_take_command (words, &options->command[i], task, err) < 0)
+    text_quoted (&q, task_env_role (task), strlen (task_env_role (task)));
+    return errtext_set (err, "no program for a task of role \"%s\"; give PROGRAM or --%s=COMMAND", q.text,
+                        q.text);
+}
+
+/* Collect this task's program and arguments. */
+static int _collect (struct words *words, const struct options *options, char *argv[],
+                     const struct task_env *task, struct errtext *err)
+{
+    const struct command *command;
+    char *rest;
+
+    if (_find_command (&command, options, task, err) < 0)
+        return -1;
+    if (command)
+        for (char *word = strtok_r (command->text, BLANKS, &rest); word;
+             word = strtok_r (NULL, BLANKS, &rest))
+            if (_add_word (words, word, task, err) < 0)
+                return -1;
+    for (; !command && *argv; argv++)
+        if (_add_word (words, *argv, task, err) < 0)
             return -1;
     if (words->count == 0)
-        for (; *argv; argv++)
-            if (shell_words_add (words, *argv, err) < 0)
-                return -1;
-    if (words->count == 0) {
-        text_quoted (&q, task_env_role (task), strlen (task_env_role (task)));
-        return errtext_set (err,
-                            "no program for a task of role \"%s\"; give PROGRAM or "
-                            "--%s=COMMAND",
-                            q.text, q.text);
-    }
+        return _no_program (task, err);
     for (const char *const *flag = tf1_flags; options->tf1_flags && *flag; flag++)
-        if (shell_words_add (words, *flag, err) < 0)
+        if (_add_word (words, *flag, task, err) < 0)
             return -1;
-    return 0;
-}
-
-static bool _needs_file (const struct options *options, const struct shell_words *words)
-{
-    for (size_t i = 0; i < words->count; i++)
-        if (placeholders_has (words->word[i], PLACEHOLDER_TF_CONFIG_FILE))
-            return true;
-    return options->config_file;
-}
-
-/* Write TF_CONFIG where the user wants it. 0 and *path, to be freed; -1 and err. */
-static int _write_file (char **path, const char *pattern, const struct placeholder_values *values,
-                        struct errtext *err)
-{
-    struct errtext why;
-
-    if (placeholders_replace (path, pattern, values, &why) < 0)
-        return errtext_set (err, "--config-file: %s", why.text);
-    if (config_file_write (*path, values->of[PLACEHOLDER_TF_CONFIG], &why) == 0)
-        return 0;
-    errtext_set (err, "--config-file=%.700s: %s", *path, why.text);
-    free (*path);
-    *path = NULL;
-    return -1;
-}
-
-/* Write TF_CONFIG to a file in memory. 0 and *path, to be freed; -1 and err. */
-static int _keep_file (char **path, const struct placeholder_values *values, struct errtext *err)
-{
-    struct config_file_path room;
-
-    if (config_file_keep (&room, values->of[PLACEHOLDER_TF_CONFIG], err) < 0)
-        return -1;
-    return (*path = strdup (room.text)) ? 0 : errtext_set (err, "%s", strerror (ENOMEM));
-}
-
-/* Replace the placeholders in every word. */
-static int _replace_placeholders (struct shell_words *words, const struct placeholder_values *values,
-                                  struct errtext *err)
-{
-    for (size_t i = 0; i < words->count; i++) {
-        char *word;
-
-        if (placeholders_replace (&word, words->word[i], values, err) < 0)
-            return -1;
-        free (words->word[i]);
-        words->word[i] = word;
-    }
     return 0;
 }
 
@@ -303,66 +293,46 @@ static bool _has_steps_config (void)
     return marks && config && marks_find (marks, "TF_CONFIG", strlen ("TF_CONFIG"), config) == MARKS_SAME;
 }
 
-/* Set the program's environment. */
-static int _export (const struct placeholder_values *values, struct errtext *err)
+/* Add "environment" to TF_CONFIG, and set that for the program. */
+static int _set_environment (struct task_env *task, const char *name, struct errtext *err)
 {
-    const char *file = values->of[PLACEHOLDER_TF_CONFIG_FILE], *config = values->of[PLACEHOLDER_TF_CONFIG];
+    struct errtext why;
+    const char *config;
 
-    if ((_has_steps_config () && _mark ("TF_CONFIG", config) < 0) || (file && _mark (FILE_VARIABLE, file) < 0)
-        || (config && setenv ("TF_CONFIG", config, 1) < 0)
-        || (file ? setenv (FILE_VARIABLE, file, 1) : unsetenv (FILE_VARIABLE)) < 0)
+    if (!name)
+        return 0;
+    if (task_env_set_environment (task, name, &why) < 0)
+        return errtext_set (err, "--environment: %s", why.text);
+    config = task_env_values (task)->of[PLACEHOLDER_TF_CONFIG];
+    if ((_has_steps_config () && _mark ("TF_CONFIG", config) < 0) || setenv ("TF_CONFIG", config, 1) < 0)
         return errtext_set (err, "%s", strerror (errno));
     return 0;
 }
 
-static int _set_environment (struct task_env *task, const char *name, struct errtext *err)
+/* Returns only if that fails: the exit code, and err. */
+static int _execute (char *argv[], struct errtext *err)
 {
-    struct errtext why;
+    int why;
 
-    if (name && task_env_set_environment (task, name, &why) < 0)
-        return errtext_set (err, "--environment: %s", why.text);
-    return 0;
+    execvp (argv[0], argv);
+    why = errno;
+    errtext_set (err, "%.700s: %s", argv[0], strerror (why));
+    return why == ENOENT ? NOT_FOUND : NOT_EXECUTABLE;
 }
 
-/* Prepare the program's words and environment, and *path, a file with TF_CONFIG, if needed. */
-static int _prepare (struct shell_words *words, char **path, const struct options *options, char *argv[],
-                     struct task_env *task, struct errtext *err)
-{
-    struct placeholder_values values;
-
-    if (_set_environment (task, options->environment, err) < 0
-        || _collect (words, options, argv, task, err) < 0)
-        return -1;
-    values = *task_env_values (task);
-    if (_needs_file (options, words) && !values.of[PLACEHOLDER_TF_CONFIG])
-        return errtext_set (err, "a file with TF_CONFIG is needed, and TF_CONFIG is not set");
-    if (_needs_file (options, words)
-        && (options->config_path ? _write_file (path, options->config_path, &values, err)
-                                 : _keep_file (path, &values, err))
-               < 0)
-        return -1;
-    values.of[PLACEHOLDER_TF_CONFIG_FILE] = *path;
-    if (_replace_placeholders (words, &values, err) < 0)
-        return -1;
-    return _export (&values, err);
-}
-
-/* Returns only if that fails: the exit code, and err. A file that was written is deleted. */
+/* The same. */
 static int _run (const struct options *options, char *argv[], struct errtext *err)
 {
-    struct shell_words words = { 0 };
+    struct words words = { NULL, 0 };
     struct task_env *task;
-    char *path = NULL;
     int rc = EXIT_FAILURE;
 
     if (task_env_read (&task, err) < 0)
         return rc;
-    if (_prepare (&words, &path, options, argv, task, err) == 0)
-        rc = program_execute (words.word, err);
-    if (path && options->config_path)
-        unlink (path);
-    free (path);
-    shell_words_clear (&words);
+    if (_set_environment (task, options->environment, err) == 0
+        && _collect (&words, options, argv, task, err) == 0)
+        rc = _execute (words.word, err);
+    _clear_words (&words);
     task_env_destroy (task);
     return rc;
 }
