@@ -26,7 +26,7 @@ SPANK_PLUGIN (spank_tf, 1)
 #define TWO_DIGITS(number) '0' + (number) / 10 % 10, '0' + (number) % 10
 
 /* What readelf finds in the file besides the version; common/version.h. */
-static const char libexecdir[] VERSION_NOTE = VERSION_LIBEXECDIR "=" PKGLIBEXECDIR;
+static const char libexecdir[] VERSION_NOTE = VERSION_LIBEXECDIR PKGLIBEXECDIR;
 /* clang-format off */
 static const char slurm_release[] VERSION_NOTE = {
     's', 'l', 'u', 'r', 'm', '=', TWO_DIGITS (SLURM_VERSION_MAJOR (SLURM_VERSION_NUMBER)), '.',

@@ -22,7 +22,7 @@ SPANK_PLUGIN (spank_tf_late, 1)
 
 int slurm_spank_task_init (spank_t spank, int argc, char *argv[]);
 
-static const char version[] VERSION_NOTE = VERSION_NAME "=" PACKAGE_VERSION;
+static const char version[] VERSION_NOTE = VERSION_NAME PACKAGE_VERSION;
 
 /* The neighbour of this file, if Slurm has loaded it. */
 static void *_first_stage (void)

@@ -158,7 +158,7 @@ void launch_start_unconfigured (struct launch *launch)
     int pair[2], listener;
 
     if (contact_make_tokens (&launch->contact, &err) < 0 || port_reserve (&port, &any, 0, &err) < 0
-        || (listener = port_listen (port, &err)) < 0)
+        || (listener = port_listen_on (port_number (port), &err)) < 0)
         die ("%s", err.text);
     launch->contact.port = port_number (port);
     port_release (port);

@@ -189,9 +189,6 @@ static const char *here;
 /* The same of its address in the step, such as "10.101.0."; NULL: there is no list. */
 static const char *used;
 
-/* Report what is ok, too. */
-static bool reports_ok;
-
 /* Add a node's report, with this version and these interfaces. `bad` is a finding, or NULL. */
 static void node (const char *name, const char *version, const char *const interface[], const char *bad)
 {
@@ -211,7 +208,7 @@ static void node (const char *name, const char *version, const char *const inter
     findings_ok (&own, "x", "not reported");
     if (bad)
         findings_add (&own, "x", LEVEL_ERROR, "do it", "%s", bad);
-    object = report_encode (name, version, &by, &of_step, list, count, &own, reports_ok);
+    object = report_encode (name, version, &by, &of_step, list, count, &own);
     assert_int_equal (report_decode (&report[reports++], object), 0);
     json_decref (object);
 }
@@ -354,18 +351,12 @@ TEST (a_finding_of_several_nodes_is_one_line)
             "ok: all nodes are on the network 10.98.0.0/16 (eth0)\n");
 }
 
-TEST (what_all_nodes_share_is_said_once_and_errors_come_first)
+TEST (what_all_nodes_share_is_said_once)
 {
-    reports_ok = true;
     node ("n1", "1.2", HAS (ETH ("1")), "both");
     node ("n2", "1.2", HAS (ETH ("2")), "both");
     judged ("error: both; do it\nok: 2 nodes have spank-tf 1.2\n"
-            "ok: all nodes are on the network 10.98.0.0/16 (eth0)\nok: not reported\n");
-    node ("n1", "1.2", HAS (ETH ("1")), NULL);
-    reports_ok = false;
-    node ("n2", "1.2", HAS (ETH ("2")), "one");
-    judged ("error: n2: one; do it\nok: 2 nodes have spank-tf 1.2\n"
-            "ok: all nodes are on the network 10.98.0.0/16 (eth0)\nok: n1: not reported\n");
+            "ok: all nodes are on the network 10.98.0.0/16 (eth0)\n");
 }
 
 TEST (what_is_not_a_report_is_refused)
@@ -406,7 +397,6 @@ static void be_task (int port, const char *format, const char *local)
     char text[256], number[16];
 
     snprintf (number, sizeof (number), "%d", port);
-    unsetenv ("SLURM_JOB_ID");
     setenv ("SLURM_LOCALID", local, 1);
     setenv ("SLURM_STEP_NUM_NODES", "2", 1);
     setenv ("SLURM_STEP_NODELIST", "n[1-2]", 1);
@@ -438,44 +428,7 @@ TEST (the_task_at_the_first_address_collects)
     assert_true (step.has_cluster && !step.collects && !step.is_first_of_node);
     be_task (4000, NULL, "0");
     assert_int_equal (step_read (&step, &err), 0);
-    assert_false (step.has_cluster || step.has_collector);
-}
-
-/* A task of step 12.3 on this node, from 0, without a list. */
-static void read_without_list (struct step *step, const char *list, const char *node_id, const char *local)
-{
-    struct errtext err;
-
-    be_task (4000, NULL, local);
-    setenv ("SLURM_JOB_ID", "12", 1);
-    setenv ("SLURM_STEP_ID", "3", 1);
-    setenv ("SLURM_STEP_NODELIST", list, 1);
-    setenv ("SLURM_NODEID", node_id, 1);
-    assert_int_equal (step_read (step, &err), 0);
-    assert_false (step->has_cluster);
-}
-
-TEST (without_a_list_the_first_node_collects)
-{
-    static const char *const lists[] = {
-        "127.0.0.[1-2]", "127.0.0.[1,3]", "127.0.0.1,127.0.0.3", "127.0.[0-1].[1-2],127.1.1.1", "127.[0].0.1",
-    };
-    struct address first;
-    struct step step;
-
-    address_parse (&first, "127.0.0.1");
-    for (size_t i = 0; i < COUNT (lists); i++) {
-        read_without_list (&step, lists[i], "0", "0");
-        assert_true (step.has_collector && step.collects && address_equal (&step.collector, &first));
-        assert_string_equal (step.greeting, "tf-check 12.3");
-        assert_true (step.port == step.collector_port && step.port >= 20000 && step.port < 30000);
-    }
-    read_without_list (&step, "127.0.0.[1-2]", "0", "1");
-    assert_true (step.has_collector && !step.collects);
-    read_without_list (&step, "127.0.0.[1-2]", "1", "0");
-    assert_true (step.has_collector && !step.collects);
-    read_without_list (&step, "n..1,n2", "1", "0");
-    assert_false (step.has_collector || step.collects);
+    assert_false (step.has_cluster);
 }
 
 TEST (outside_of_a_step_it_says_so)
@@ -530,14 +483,11 @@ static pid_t sender (const struct step *step, const char *text)
             step_send (step, object, &err);
             json_decref (object);
         }
-        object = report_encode ("n2", "1.2", &unknown, &unknown, list, 1, &none, false);
+        object = report_encode ("n2", "1.2", &unknown, &unknown, list, 1, &none);
         _exit (step_send (step, object, &err) < 0);
     }
     return pid;
 }
-
-/* The greeting of this process, and that which the sender expects. */
-static const char *greeting = "", *expected_greeting = "";
 
 /* The sender tries to connect before this process listens. */
 static void collect (const char *text, int expected)
@@ -555,9 +505,7 @@ static void collect (const char *text, int expected)
     assert_int_equal (step_read (&step, &err), 0);
     assert_int_equal (pipe (pipefd), 0);
     tried = pipefd[1];
-    snprintf (step.greeting, sizeof (step.greeting), "%s", expected_greeting);
     pid = sender (&step, text);
-    snprintf (step.greeting, sizeof (step.greeting), "%s", greeting);
     tried = -1;
     close (pipefd[1]);
     assert_int_equal (read (pipefd[0], &byte, 1), 1);
@@ -578,22 +526,6 @@ TEST (reports_are_collected)
     assert_string_equal (report[1].node, "n2");
     judged ("ok: 2 nodes have spank-tf 1.2\n"
             "ok: all nodes are on the network 10.98.0.0/16 (eth0)\n");
-}
-
-TEST (what_greets_otherwise_gets_no_report)
-{
-    expected_greeting = greeting = "tf-check 12.3";
-    collect (NULL, 2);
-    start ();
-    hurry = true;
-    greeting = "tf-check 12.4";
-    collect (NULL, 1);
-    start ();
-    greeting = "";
-    collect (NULL, 1);
-    start ();
-    hurry = false;
-    expected_greeting = "";
 }
 
 TEST (other_connections_are_ignored)
@@ -618,27 +550,6 @@ TEST (the_wait_for_reports_ends)
     assert_int_equal (step_collect (&step, report, 0, &err), 0);
     hurry = false;
     port_release (port);
-}
-
-TEST (without_a_list_the_port_is_not_shared_with_another_step)
-{
-    struct port_ranges any = { .count = 0 };
-    struct errtext err = { "" };
-    struct port *port;
-    struct step step;
-    int other;
-
-    read_without_list (&step, "127.0.0.[1-2]", "0", "0");
-    assert_int_equal (port_reserve (&port, &any, 0, &err), 0);
-    step.port = port_number (port);
-    port_release (port);
-    assert_true ((other = port_listen_on (step.port, &err)) >= 0);
-    hurry = true;
-    start ();
-    assert_int_equal (step_collect (&step, report, 0, &err), -1);
-    close (other);
-    assert_int_equal (step_collect (&step, report, 0, &err), 0);
-    hurry = false;
 }
 
 TEST (a_collector_that_is_not_there_is_named)

@@ -470,7 +470,7 @@ TEST (a_port_with_connections_in_time_wait_is_held_like_any_other)
     assert_false (can_bind (everywhere, range.low, SO_REUSEPORT));
     assert_true (can_bind (everywhere, range.low, SO_REUSEADDR));
     assert_int_equal (try_connect (range.low), ECONNREFUSED);
-    assert_true ((fd = port_listen (port, NULL)) >= 0);
+    assert_true ((fd = port_listen_on (port_number (port), NULL)) >= 0);
     assert_true (fcntl (fd, F_GETFD) & FD_CLOEXEC);
     assert_int_equal (try_connect (range.low), 0);
     close (fd);
@@ -602,7 +602,7 @@ TEST (a_node_without_ipv6_uses_ipv4)
     port = reserve (&any, 0);
     number = port_number (port);
     assert_false (can_bind ("0.0.0.0", number, 0));
-    assert_true ((fd = port_listen (port, NULL)) >= 0);
+    assert_true ((fd = port_listen_on (port_number (port), NULL)) >= 0);
     assert_int_equal (try_connect (number), 0);
     close (fd);
     port_release (port);

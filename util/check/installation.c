@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <glob.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +14,6 @@
 #include <unistd.h>
 
 #include "common/version.h"
-#include "elf_file.h"
 #include "owners.h"
 
 #define INSTALL_AGAIN "install spank-tf again"
@@ -144,102 +142,29 @@ static void _check_notify (const struct installation *i, struct findings *findin
                       found && !is_file ? "it is not a file" : strerror (errno));
 }
 
-/* The Slurm that is installed. */
-
-/* Every plugin of Slurm says for which release it was built, so the first one will do. */
-static int _release_of (const char *pattern, char *release, size_t size)
-{
-    glob_t found;
-    int rc = -1;
-
-    if (glob (pattern, 0, NULL, &found) != 0)
-        return -1;
-    for (size_t n = 0; n < found.gl_pathc && rc < 0; n++) {
-        struct elf_file file;
-        uint32_t number;
-
-        if (elf_file_open (&file, found.gl_pathv[n], NULL) < 0)
-            continue;
-        if ((rc = elf_file_number (&file, "plugin_version", &number)) == 0)
-            snprintf (release, size, "%u.%02u.%u", number >> 16 & 0xff, number >> 8 & 0xff, number & 0xff);
-        elf_file_close (&file);
-    }
-    globfree (&found);
-    return rc;
-}
-
-/* PREFIX of PREFIX/bin/srun, for the srun that PATH finds; "/usr" if there is none. */
-static void _prefix_of_srun (char *prefix)
-{
-    const char *path = getenv ("PATH");
-    char srun[PATH_MAX], *slash;
-
-    for (; path && *path; path += *path == ':') {
-        int length = (int)strcspn (path, ":");
-
-        snprintf (srun, sizeof (srun), "%.*s/srun", length, path);
-        path += length;
-        if (access (srun, X_OK) < 0 || !realpath (srun, prefix))
-            continue;
-        for (int n = 0; n < 2 && (slash = strrchr (prefix, '/')); n++)
-            *slash = '\0';
-        return;
-    }
-    snprintf (prefix, PATH_MAX, "/usr");
-}
-
 /*
- * Slurm's plugins are in PluginDir, or below the directory where srun is: PREFIX/lib/slurm,
- * PREFIX/lib64/slurm, and in Debian PREFIX/lib/TRIPLET/slurm-wlm. Without an auth plugin no program
- * of Slurm runs, and a site's own plugins are of other kinds.
+ * The value of a note in the file of the plugin, or of a program (common/version.h). It is read as strings, and
+ * neither executed nor loaded. "" if there is none; -1 and err.
  */
-static void _find_slurm (struct installation *i)
+static int _read_note (char *value, size_t size, const char *path, const char *name, struct errtext *err)
 {
-    static const char *const below[] = { "lib64/slurm*", "lib/*/slurm*", "lib/slurm*" };
-    const char *directory = i->conf.plugin_dir;
-    char prefix[PATH_MAX], pattern[2 * PATH_MAX];
+    FILE *f = fopen (path, "re");
+    char *text = NULL, *note = NULL;
+    size_t room = 0;
+    int rc = 0;
 
-    for (; *directory; directory += *directory == ':') {
-        int length = (int)strcspn (directory, ":");
-
-        snprintf (pattern, sizeof (pattern), "%.*s/auth_*.so", length, directory);
-        if (_release_of (pattern, i->slurm, sizeof (i->slurm)) == 0)
-            return;
-        directory += length;
-    }
-    _prefix_of_srun (prefix);
-    for (size_t n = 0; n < sizeof (below) / sizeof (below[0]) && !*i->conf.plugin_dir; n++) {
-        snprintf (pattern, sizeof (pattern), "%s/%s/auth_*.so", prefix, below[n]);
-        if (_release_of (pattern, i->slurm, sizeof (i->slurm)) == 0)
-            return;
-    }
-}
-
-/* Slurm compares the first two numbers of a release. */
-static bool _same_release (const char *built_for, const char *slurm)
-{
-    size_t length = strlen (built_for);
-
-    return strncmp (built_for, slurm, length) == 0 && slurm[length] == '.';
-}
-
-static void _check_release (struct installation *i, struct findings *findings)
-{
-    _find_slurm (i);
-    if (!*i->slurm)
-        findings_add (findings, "release", LEVEL_WARNING, "set PluginDir in slurm.conf",
-                      "the plugin was built for Slurm %s, but which Slurm is installed is not "
-                      "known: its plugins were not found",
-                      i->built_for);
-    else if (!_same_release (i->built_for, i->slurm))
-        findings_add (findings, "release", LEVEL_ERROR, "build spank-tf for this Slurm",
-                      "the plugin was built for Slurm %s, and this host has Slurm %s", i->built_for,
-                      i->slurm);
-    else
-        findings_ok (findings, "release",
-                     "the plugin was built for Slurm %s, and this host has "
-                     "Slurm %s",
-                     i->built_for, i->slurm);
+    *value = '\0';
+    if (!f)
+        return errtext_set (err, "%s", strerror (errno));
+    while (!note && getdelim (&text, &room, '\0', f) > 0)
+        note = strstr (text, name);
+    if (note)
+        snprintf (value, size, "%s", note + strlen (name));
+    else if (ferror (f))
+        rc = errtext_set (err, "%s", strerror (errno));
+    free (text);
+    fclose (f);
+    return rc;
 }
 
 /* The helper programs. */
@@ -247,20 +172,16 @@ static void _check_release (struct installation *i, struct findings *findings)
 /* 0 if it can be executed and is of this version; -1 and err. */
 static int _check_program (const char *path, const char *wanted, struct errtext *err)
 {
-    struct elf_file file;
-    const char *version;
-    int rc = 0;
+    char version[32];
 
     if (access (path, X_OK) < 0)
         return errtext_set (err, "%s", strerror (errno));
-    if (elf_file_open (&file, path, err) < 0)
+    if (_read_note (version, sizeof (version), path, VERSION_NAME, err) < 0)
         return -1;
-    version = elf_file_note (&file, VERSION_NAME);
-    if (!version || strcmp (version, wanted) != 0)
-        rc = errtext_set (err, "it is of version %s, the plugin of version %s", version ? version : "unknown",
-                          wanted);
-    elf_file_close (&file);
-    return rc;
+    if (strcmp (version, wanted) == 0)
+        return 0;
+    return errtext_set (err, "it is of version %s, the plugin of version %s", *version ? version : "unknown",
+                        wanted);
 }
 
 static int _check_helper (const struct installation *i, const char *directory, const char *name,
@@ -303,32 +224,6 @@ static void _check_helpers (const struct installation *i, const char *directory,
 
 /* The plugin. */
 
-static void _copy (char *to, size_t size, const char *text)
-{
-    snprintf (to, size, "%s", text ? text : "");
-}
-
-static void _look_into_plugin (struct installation *i, const char *path, const struct elf_file *file,
-                               struct findings *findings)
-{
-    const char *directory = i->arguments.value[OPTION_LIBEXECDIR];
-
-    _copy (i->version, sizeof (i->version), elf_file_note (file, VERSION_NAME));
-    _copy (i->built_for, sizeof (i->built_for), elf_file_note (file, VERSION_SLURM));
-    if (!*i->version || !*i->built_for) {
-        findings_add (findings, "plugin", LEVEL_ERROR, INSTALL_AGAIN,
-                      "%s is older than this "
-                      "tf-check, and does not say for which Slurm it was built",
-                      path);
-        return;
-    }
-    findings_ok (findings, "plugin", "%s is of version %s", path, i->version);
-    _check_release (i, findings);
-    _copy (i->libexecdir, sizeof (i->libexecdir),
-           directory ? directory : elf_file_note (file, VERSION_LIBEXECDIR));
-    _check_helpers (i, i->libexecdir, findings);
-}
-
 /* A path without "/" at its beginning is a file in PluginDir. path[2 * PATH_MAX] */
 static void _path_of_plugin (const struct installation *i, const char *plugin, char *path)
 {
@@ -338,18 +233,27 @@ static void _path_of_plugin (const struct installation *i, const char *plugin, c
 
 static void _check_plugin (struct installation *i, struct findings *findings)
 {
+    const char *directory = i->arguments.value[OPTION_LIBEXECDIR];
     char path[2 * PATH_MAX];
-    struct elf_file file;
     struct errtext err;
 
     _path_of_plugin (i, i->stack.line[0].plugin, path);
-    if (elf_file_open (&file, path, &err) < 0) {
+    if (_read_note (i->version, sizeof (i->version), path, VERSION_NAME, &err) < 0
+        || _read_note (i->built_for, sizeof (i->built_for), path, VERSION_SLURM, &err) < 0
+        || _read_note (i->libexecdir, sizeof (i->libexecdir), path, VERSION_LIBEXECDIR, &err) < 0) {
         findings_add (findings, "plugin", LEVEL_ERROR,
                       INSTALL_AGAIN ", or correct the path in plugstack.conf", "%s: %s", path, err.text);
         return;
     }
-    _look_into_plugin (i, path, &file, findings);
-    elf_file_close (&file);
+    if (!*i->version || !*i->built_for) {
+        findings_add (findings, "plugin", LEVEL_ERROR, INSTALL_AGAIN, "%s does not say its version", path);
+        return;
+    }
+    findings_ok (findings, "plugin", "%s is of version %s, built for Slurm %s", path, i->version,
+                 i->built_for);
+    if (directory)
+        snprintf (i->libexecdir, sizeof (i->libexecdir), "%s", directory);
+    _check_helpers (i, i->libexecdir, findings);
 }
 
 /* Who can change what runs as root. */

@@ -21,13 +21,11 @@ struct installation {
     char version[32];               /* of the plugin: "0.2.0" */
     char built_for[16];             /* the release of Slurm for which it was built: "22.05" */
     char libexecdir[PATH_MAX];      /* where the plugin looks for its helper programs */
-    char slurm[16];                 /* the release of the Slurm that is installed: "22.05.8" */
 };
 
 /*
- * Check slurm.conf, plugstack.conf, the plugin's arguments, the plugin, for which Slurm it was
- * built, its helper programs, and that others than root and `owner` cannot change any of it: 0, but in
- * tests. `slurm_conf` is the path of slurm.conf, or NULL: where Slurm looks for it.
+ * Check slurm.conf, plugstack.conf, the plugin's arguments, the plugin, its helper programs, and that others
+ * than root and `owner` cannot change any of it: 0, but in tests. `slurm_conf` is the path of slurm.conf, or NULL: where Slurm looks for it.
  */
 void installation_check (struct installation *installation, const char *slurm_conf, uid_t owner,
                          struct findings *findings);

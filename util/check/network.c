@@ -186,7 +186,7 @@ int network_local_end (struct address *local, const struct address *to)
     return rc;
 }
 
-int network_resolve (struct address *address, const char *name)
+static int _resolve (struct address *address, const char *name)
 {
     const struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
     struct addrinfo *found;
@@ -211,7 +211,7 @@ static int _address_of (struct address *address, const char *controller)
         return 0;
     /* A name server that is down must not keep a prolog waiting for long. */
     setenv ("RES_OPTIONS", "timeout:1 attempts:1", 0);
-    return network_resolve (address, name);
+    return _resolve (address, name);
 }
 
 static void _check_own_name (struct findings *findings)

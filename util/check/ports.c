@@ -84,25 +84,6 @@ static void _check_reserved (const struct slurm_conf *conf, struct findings *fin
                       "reserves none");
 }
 
-static void _check_hold (const struct port_ranges *ranges, struct findings *findings)
-{
-    struct port *port;
-    struct errtext err;
-    int fd = -1;
-
-    if (port_reserve (&port, ranges, (unsigned int)getpid (), &err) == 0) {
-        fd = port_listen (port, &err);
-        port_release (port);
-    }
-    if (fd >= 0) {
-        close (fd);
-        findings_ok (findings, "hold", "a port can be held for a server (SO_REUSEADDR)");
-    } else
-        findings_add (findings, "hold", LEVEL_ERROR,
-                      "set hold=no in plugstack.conf, or ask why the kernel refuses it",
-                      "a port cannot be held for a server (SO_REUSEADDR): %s", err.text);
-}
-
 void ports_check (const struct slurm_conf *conf, const struct arguments *arguments, struct findings *findings)
 {
     struct port_ranges of_srun = { .count = 0 }, of_rendezvous = { .count = 0 }, of_tasks = { .count = 0 };
@@ -120,7 +101,6 @@ void ports_check (const struct slurm_conf *conf, const struct arguments *argumen
         _check_range (&of_tasks, "ports", ports, 1, findings);
     _check_overlap ("SrunPortRange", &of_srun, &of_tasks, findings);
     _check_overlap ("rendezvous_ports", &of_rendezvous, &of_tasks, findings);
-    _check_hold (&of_tasks, findings);
 }
 
 void ports_of_rendezvous (const struct slurm_conf *conf, const struct arguments *arguments,

@@ -13,8 +13,8 @@
 
 /*
  * Check SrunPortRange, rendezvous_ports= and ports=: are they valid, do they overlap, and are some
- * of them free on this host? And can a port be held for a server (SO_REUSEADDR)? Run it as an
- * ordinary user or as root; ports that other programs use are not touched.
+ * of them free on this host? Run it as an ordinary user or as root; ports that other programs use are not
+ * touched.
  */
 void ports_check (const struct slurm_conf *conf, const struct arguments *arguments,
                   struct findings *findings);

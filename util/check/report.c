@@ -22,7 +22,7 @@
 
 json_t *report_encode (const char *node, const char *version, const struct address *here,
                        const struct address *used, const struct interface *list, int count,
-                       const struct findings *findings, bool all)
+                       const struct findings *findings)
 {
     json_t *interfaces = json_array (), *chosen = json_array (), *every = findings_json (findings), *one;
     struct interface_text room;
@@ -32,7 +32,7 @@ json_t *report_encode (const char *node, const char *version, const struct addre
     for (int n = 0; n < count; n++)
         json_array_append_new (interfaces, json_string (interface_print (&list[n], &room)));
     json_array_foreach (every, i, one)
-        if (all || findings->finding[i].level != LEVEL_OK)
+        if (findings->finding[i].level != LEVEL_OK)
             json_array_append (chosen, one);
     json_decref (every);
     return json_pack ("{s:s, s:s, s:s, s:s, s:o, s:o}", "node", node, "version", version, "here",
@@ -111,9 +111,9 @@ static bool _has (const struct report *report, const json_t *finding)
     return false;
 }
 
-/* The same finding on several nodes is one line, made by the first of them. `ok`: only those that are ok. */
+/* The same finding on several nodes is one line, made by the first of them. */
 static void _judge_finding (const struct report *report, size_t count, size_t from, const json_t *finding,
-                            bool ok, struct findings *findings)
+                            struct findings *findings)
 {
     const char *advice = _get (finding, "advice");
     enum level level = LEVEL_OK;
@@ -123,9 +123,6 @@ static void _judge_finding (const struct report *report, size_t count, size_t fr
 
     while (level < LEVEL_ERROR && strcmp (_get (finding, "level"), level_name (level)) != 0)
         level++;
-    if ((level == LEVEL_OK) != ok)
-        return;
-
     for (size_t i = 0; i < from; i++)
         if (_has (&report[i], finding))
             return;
@@ -138,14 +135,14 @@ static void _judge_finding (const struct report *report, size_t count, size_t fr
                   _get (finding, "text"));
 }
 
-static void _judge_nodes (const struct report *report, size_t count, bool ok, struct findings *findings)
+static void _judge_nodes (const struct report *report, size_t count, struct findings *findings)
 {
     json_t *one;
     size_t n;
 
     for (size_t i = 0; i < count; i++)
         json_array_foreach (report[i].findings, n, one)
-            _judge_finding (report, count, i, one, ok, findings);
+            _judge_finding (report, count, i, one, findings);
 }
 
 /* Versions. */
@@ -312,9 +309,7 @@ static void _judge_networks (const struct report *report, size_t count, struct f
 
 void report_judge (const struct report *report, size_t count, struct findings *findings)
 {
-    _judge_nodes (report, count, false, findings);
+    _judge_nodes (report, count, findings);
     _judge_versions (report, count, findings);
     _judge_networks (report, count, findings);
-    /* Last, because what is ok on each of many nodes does not have room. */
-    _judge_nodes (report, count, true, findings);
 }

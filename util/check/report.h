@@ -7,7 +7,6 @@
 #define TF_REPORT_H
 
 #include <jansson.h>
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "addresses/interface.h"
@@ -24,10 +23,10 @@ struct report {
     json_t *findings;                       /* an array of objects; owned */
 };
 
-/* `all`: also the findings that are ok. NULL if there is no memory. */
+/* With the findings that are not ok. NULL if there is no memory. */
 json_t *report_encode (const char *node, const char *version, const struct address *here,
                        const struct address *used, const struct interface *list, int count,
-                       const struct findings *findings, bool all);
+                       const struct findings *findings);
 
 /* 0, to be released with report_clear (); -1 if the object is not a report. */
 int report_decode (struct report *report, const json_t *object);

@@ -5,9 +5,7 @@
 
 #include "step.h"
 
-#include <ctype.h>
 #include <errno.h>
-#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,16 +18,11 @@
 #include "common/port.h"
 #include "common/tcp.h"
 #include "common/variables.h"
-#include "network.h"
 
 #define MAX_NODES 65536
 #define MAX_REPORT (256 * 1024ul)     /* bytes */
 #define RETRY_MS 50                 /* until the task that collects listens */
 #define READ_MS 2000                /* a report is sent at once */
-
-/* Ports for steps without a list: below those that Linux chooses. */
-#define PORT_LOW 20000
-#define PORTS 10000
 
 /* The environment. */
 
@@ -64,47 +57,8 @@ static int _read_cluster (struct step *step, const char *text, struct errtext *e
     int rc = _read_config (step, config);
 
     json_decref (config);
-    step->has_cluster = step->has_collector = rc == 0;
+    step->has_cluster = rc == 0;
     return rc < 0 ? errtext_set (err, "TF_CONFIG does not name a task of a cluster") : 0;
-}
-
-/* The first name of "n[1-4],m1" or "n1,m1". */
-static void _first_node (const char *list, char *name, size_t size)
-{
-    size_t used = 0;
-
-    for (bool inside = false; *list && used + 1 < size; list++)
-        if (inside && !isdigit ((unsigned char)*list)) {
-            if (!(list = strchr (list, ']')))
-                break;
-            inside = false;
-        } else if (*list == '[')
-            inside = true;
-        else if (*list == ',')
-            break;
-        else
-            name[used++] = *list;
-    name[used] = '\0';
-}
-
-/* Nothing tells the nodes of a step without a list where to send a report, so they compute it. */
-static void _find_collector (struct step *step)
-{
-    int job, number, node;
-    char name[256];
-
-    if (step->nodes < 2 || number_parse (&job, getenv ("SLURM_JOB_ID"), 1, INT_MAX) < 0
-        || number_parse (&number, getenv ("SLURM_STEP_ID"), 0, INT_MAX) < 0
-        || number_parse (&node, variable_of_slurm ("SLURM_NODEID"), 0, MAX_NODES) < 0)
-        return;
-    _first_node (step->node_list, name, sizeof (name));
-    if (network_resolve (&step->collector, name) < 0)
-        return;
-    snprintf (step->greeting, sizeof (step->greeting), "tf-check %d.%d", job, number);
-    step->port = PORT_LOW + (int)(((unsigned int)job * 31U + (unsigned int)number) % PORTS);
-    step->collector_port = step->port;
-    step->collects = node == 0 && step->is_first_of_node;
-    step->has_collector = true;
 }
 
 int step_read (struct step *step, struct errtext *err)
@@ -121,10 +75,7 @@ int step_read (struct step *step, struct errtext *err)
     step->node_list = variable_of_slurm ("SLURM_STEP_NODELIST");
     if (!step->node || !step->node_list)
         return errtext_set (err, "SLURMD_NODENAME or SLURM_STEP_NODELIST is not set");
-    if (config && getenv ("SLURM_TF_ROLE"))
-        return _read_cluster (step, config, err);
-    _find_collector (step);
-    return 0;
+    return config && getenv ("SLURM_TF_ROLE") ? _read_cluster (step, config, err) : 0;
 }
 
 /* A node that reports. */
@@ -155,30 +106,6 @@ static int _send_all (int fd, const char *text, struct deadline deadline)
     return shutdown (fd, SHUT_WR);
 }
 
-/* With its terminating NUL. */
-static bool _greet (const struct step *step, int fd)
-{
-    size_t length = strlen (step->greeting) + 1;
-
-    return !*step->greeting || send (fd, step->greeting, length, MSG_NOSIGNAL) == (ssize_t)length;
-}
-
-/* 0; -1 and errno if what listens there is not the task that collects. */
-static int _await_greeting (const struct step *step, int fd, struct deadline deadline)
-{
-    size_t length = strlen (step->greeting) + 1, used = 0;
-    char text[sizeof (step->greeting)];
-    ssize_t n = 1;
-
-    if (!*step->greeting)
-        return 0;
-    while (used < length && n > 0 && deadline_wait (fd, POLLIN, deadline))
-        if ((n = recv (fd, text + used, length - used, 0)) > 0)
-            used += (size_t)n;
-    errno = EPROTO;
-    return used == length && memcmp (text, step->greeting, length) == 0 ? 0 : -1;
-}
-
 int step_send (const struct step *step, const json_t *report, struct errtext *err)
 {
     struct deadline deadline = deadline_in_ms (STEP_TIMEOUT_MS);
@@ -186,7 +113,7 @@ int step_send (const struct step *step, const json_t *report, struct errtext *er
     int fd = text ? _connect_patiently (step, deadline) : -1, rc = 0;
     struct address_text room;
 
-    if (fd < 0 || _await_greeting (step, fd, deadline) < 0 || _send_all (fd, text, deadline) < 0)
+    if (fd < 0 || _send_all (fd, text, deadline) < 0)
         rc = errtext_set (err, "the task at %s, which collects the reports, cannot be reached: %s",
                           address_print_port (&step->collector, step->collector_port, &room),
                           strerror (errno));
@@ -227,9 +154,9 @@ static bool _is_new (const struct report report[], int count, const char *node)
 }
 
 /* Take the report of one connection, which stays open if it is valid. Returns 1 or 0. */
-static int _take_report (const struct step *step, int fd, struct report report[], int count)
+static int _take_report (int fd, struct report report[], int count)
 {
-    json_t *object = _greet (step, fd) ? _receive (fd) : NULL;
+    json_t *object = _receive (fd);
     int rc = report_decode (&report[count], object);
 
     json_decref (object);
@@ -251,7 +178,7 @@ int step_collect (const struct step *step, struct report report[], int count, st
         int fd = accept4 (listener, NULL, NULL, SOCK_CLOEXEC);
 
         if (fd >= 0)
-            count += _take_report (step, fd, report, count);
+            count += _take_report (fd, report, count);
     }
     close (listener);
     return count;

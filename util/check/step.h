@@ -3,11 +3,8 @@
  *
  * tf-check --step, in the tasks of a step. The first task of each node looks at its node. If the
  * step has a list of TensorFlow tasks, every task knows the addresses of all tasks from TF_CONFIG:
- * the task at the first address collects the reports of all nodes.
- *
- * Without a list, the first node collects them, on a port that follows from the step's number. Something else
- * may listen there, so the task that collects begins with a greeting. A node that does not find it reports
- * for itself.
+ * the task at the first address collects the reports of all nodes. Without a list, each node reports for
+ * itself.
  */
 #ifndef TF_STEP_H
 #define TF_STEP_H
@@ -28,13 +25,11 @@ struct step {
     const char *node_list;          /* "n[1-4]" */
     int nodes;
     bool is_first_of_node;
-    bool has_cluster;               /* there is a TF_CONFIG */
-    bool has_collector;             /* the nodes are compared, and what follows is set */
+    bool has_cluster;               /* there is a TF_CONFIG, and what follows is set */
     bool collects;
     int port;                       /* on which this task listens if it collects */
     struct address collector;
     int collector_port;
-    char greeting[64];              /* "tf-check 12.0"; "" with a list */
 };
 
 /* Read the environment of this task. -1 and err if this is not a task of a step. */

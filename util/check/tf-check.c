@@ -23,7 +23,6 @@
 #include "installation.h"
 #include "network.h"
 #include "ports.h"
-#include "python.h"
 #include "reach.h"
 #include "report.h"
 #include "step.h"
@@ -34,8 +33,7 @@ static const char help[] =
     "\n"
     "Look for reasons why srun --tf-tasks does not work on this host, and say what to do.\n"
     "\n"
-    "      --step               on each node of a step; also compare the nodes\n"
-    "      --python=PYTHON      also say which TensorFlow this Python has\n"
+    "      --step               on each node of a step; with a list also compare the nodes\n"
     "      --slurm-conf=FILE    a slurm.conf other than the one that srun uses\n"
     "  -q, --quiet              print warnings and errors only\n"
     "      --json               print one JSON object\n"
@@ -46,16 +44,18 @@ static const char help[] =
     "See tf-check(1).\n";
 
 struct options {
-    const char *python;
     const char *slurm_conf;
     bool step, quiet, json, help, version;
 };
 
 static const struct option known[] = {
-    { "python", required_argument, NULL, 'p' }, { "slurm-conf", required_argument, NULL, 'c' },
-    { "quiet", no_argument, NULL, 'q' },        { "json", no_argument, NULL, 'j' },
-    { "help", no_argument, NULL, 'h' },         { "version", no_argument, NULL, 'v' },
-    { "step", no_argument, NULL, 's' },         { NULL, 0, NULL, 0 },
+    { "slurm-conf", required_argument, NULL, 'c' },
+    { "quiet", no_argument, NULL, 'q' },
+    { "json", no_argument, NULL, 'j' },
+    { "help", no_argument, NULL, 'h' },
+    { "version", no_argument, NULL, 'v' },
+    { "step", no_argument, NULL, 's' },
+    { NULL, 0, NULL, 0 },
 };
 
 /* -1 if the command line is not valid; getopt_long () has said why. */
@@ -65,7 +65,6 @@ static int _read_options (struct options *options, int argc, char *argv[])
 
     while ((letter = getopt_long (argc, argv, "qh", known, NULL)) != -1)
         switch (letter) {
-            case 'p': options->python = optarg; break;
             case 'c': options->slurm_conf = optarg; break;
             case 's': options->step = true; break;
             case 'q': options->quiet = true; break;
@@ -90,14 +89,12 @@ static void _check_host (const struct options *options, bool holds_port)
         installation.arguments.value[OPTION_PORTS] = NULL;
     ports_check (&installation.conf, &installation.arguments, &findings);
     network_check (&installation.conf, &installation.arguments, &findings);
-    if (options->python)
-        python_check (options->python, &findings);
 }
 
 static void _print_json (const char *host, const struct findings *what)
 {
     json_t *object = json_pack ("{s:s, s:s, s:s, s:s, s:s, s:o}", "host", host, "version", PACKAGE_VERSION,
-                                "plugin", installation.version, "slurm", installation.slurm, "level",
+                                "plugin", installation.version, "built_for", installation.built_for, "level",
                                 level_name (what->worst), "findings", findings_json (what));
 
     if (!object || json_dumpf (object, stdout, JSON_INDENT (2)) < 0)
@@ -131,21 +128,18 @@ static json_t *_report (const struct step *step)
     struct address here, used = { .family = 0 };
 
     reach_local_end (&here);
-    if (step->has_cluster && getenv ("SLURM_TF_ADDRESS"))
+    if (getenv ("SLURM_TF_ADDRESS"))
         address_parse (&used, getenv ("SLURM_TF_ADDRESS"));
-    return report_encode (step->node, installation.version, &here, &used, list, count, &findings,
-                          !step->has_cluster);
+    return report_encode (step->node, installation.version, &here, &used, list, count, &findings);
 }
 
-static int _send (const struct options *options, const struct step *step)
+static int _send (const struct step *step)
 {
     json_t *report = _report (step);
     struct errtext err;
     int rc = step_send (step, report, &err);
 
     json_decref (report);
-    if (!step->has_cluster)
-        return rc < 0 ? _print (options, step->node, &findings) : (int)findings.worst;
     if (rc < 0)
         printf ("%s: error: %s; look at firewalls between the nodes\n", step->node, err.text);
     return rc < 0 ? LEVEL_ERROR : LEVEL_OK;
@@ -183,15 +177,12 @@ static int _collect (const struct options *options, const struct step *step)
     json_decref (own);
     if (report)
         count = step_collect (step, report, count, &err);
-    /* No other node was found, and each reports for itself. */
-    if (!step->has_cluster && (!report || count < 2))
-        return _print (options, step->node, &findings);
     if (!report || count < 0) {
         printf ("%s: error: %s\n", step->node, report ? err.text : "there is no memory");
         return LEVEL_ERROR;
     }
     qsort (report, (size_t)count, sizeof (*report), _compare_nodes);
-    if (count < step->nodes && step->has_cluster)
+    if (count < step->nodes)
         _missing (step, report, count, &verdict);
     if (count)
         report_judge (report, (size_t)count, &verdict);
@@ -216,14 +207,14 @@ static int _check_step (const struct options *options)
         _check_host (options, step.has_cluster);
         reach_check (&installation.conf, &installation.arguments, &findings);
     }
-    if (step.collects)
-        return _collect (options, &step);
-    return step.has_collector ? _send (options, &step) : _print (options, step.node, &findings);
+    if (!step.has_cluster)
+        return _print (options, step.node, &findings);
+    return step.collects ? _collect (options, &step) : _send (&step);
 }
 
 int main (int argc, char *argv[])
 {
-    struct options options = { .python = NULL };
+    struct options options = { .slurm_conf = NULL };
 
     if (_read_options (&options, argc, argv) < 0) {
         fprintf (stderr, "See tf-check --help.\n");

@@ -338,11 +338,6 @@ void port_leave (struct port *port)
     free (port);
 }
 
-int port_listen (const struct port *port, struct errtext *err)
-{
-    return port_listen_on (port->number, err);
-}
-
 int port_listen_on (int number, struct errtext *err)
 {
     int fd = _listen_on (number, SO_REUSEADDR);
@@ -365,7 +360,7 @@ static int _listen_after (const struct port *port, struct errtext *err)
 
     _reuse_address (port->socket);
     shutdown (port->socket, SHUT_RD);
-    fd = port_listen (port, err);
+    fd = port_listen_on (port->number, err);
     _set_option (port->socket, SO_REUSEADDR, 0);
     return fd;
 }

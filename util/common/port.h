@@ -70,10 +70,10 @@ int port_descriptor (const struct port *port);
 /* Leave the port to the program that this process will exec (descriptors_leave_open ()). Frees `port`. */
 void port_leave (struct port *port);
 
-/* Listen on the reserved number with a new dual-stack, close-on-exec socket. -1 and err. */
-int port_listen (const struct port *port, struct errtext *err);
-
-/* The same for a number that another process, or an inherited descriptor, may hold. */
+/*
+ * Listen on a number, which a struct port, another process or an inherited descriptor may hold, with a new
+ * dual-stack, close-on-exec socket. -1 and err.
+ */
 int port_listen_on (int number, struct errtext *err);
 
 /* Close the port. NULL is fine; errno is kept. */

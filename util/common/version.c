@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char version[] VERSION_NOTE = VERSION_NAME "=" PACKAGE_VERSION;
+static const char version[] VERSION_NOTE = VERSION_NAME PACKAGE_VERSION;
 
 bool version_is_wanted (int argc, char *argv[])
 {

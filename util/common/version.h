@@ -19,9 +19,9 @@
 #define VERSION_NOTE __attribute__ ((used, aligned (1), section (VERSION_SECTION)))
 
 /* The names. Every file has the first one, the plugin has all of them. */
-#define VERSION_NAME "spank-tf"             /* 0.2.0 */
-#define VERSION_SLURM "slurm"               /* 22.05: the release for which the plugin was built */
-#define VERSION_LIBEXECDIR "libexecdir"     /* where the plugin looks for its helper programs */
+#define VERSION_NAME "spank-tf="            /* 0.2.0 */
+#define VERSION_SLURM "slurm="              /* 22.05: the release for which the plugin was built */
+#define VERSION_LIBEXECDIR "libexecdir="    /* where the plugin looks for its helper programs */
 
 /* True if the first argument is --version. */
 bool version_is_wanted (int argc, char *argv[]);
