@@ -186,7 +186,7 @@ static void env_check_leaks (void)
     env_expect ("SLURM_TF_RESTART", NULL);
     for (char **env = environ; *env; env++) {
         const struct variable *known = variable_find (*env);
-        bool promised = known && known->set != VARIABLE_BY_SRUN && known->set != VARIABLE_BY_EXEC;
+        bool promised = known && known->set != VARIABLE_BY_SRUN;
         char *name = format ("%.*s", (int)strcspn (*env, "="), *env);
 
         if (strstr (name, "SPANK_OPTION_spank_tf")

@@ -18,9 +18,9 @@
 /* All targets: NAME is in NAME.c, its corpus in corpus/NAME. */
 /* clang-format off */
 #define FUZZ_TARGETS(X) \
-    X (conf_file) X (contact) X (cpus) X (elf_file) X (frame) X (interface) X (last_line) X (layout) \
+    X (conf_file) X (contact) X (cpus) X (frame) X (interface) X (last_line) X (layout) \
     X (messages) X (netlist) X (notify_message) X (pattern) X (placeholders) X (ports) X (proxy) \
-    X (rendezvous) X (shell_words) X (site) X (srun_words) X (submission) X (tasklist) X (tee_lines)
+    X (rendezvous) X (site) X (srun_words) X (submission) X (tasklist) X (tee_lines)
 /* clang-format on */
 
 /* FUZZ_TARGET (name) { ... } defines one; it reads `size` bytes at `data`. */

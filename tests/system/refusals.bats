@@ -439,8 +439,8 @@ refused_site ()
     refused_site 'libexecdir: an absolute path is needed' libexecdir=lib
     refused_site 'notify: the absolute path of a program is needed' notify=logger
     refused_site 'roles: names separated by commas are needed, as in roles=tester,logger' roles=tester:2
-    refused_site 'tiemout: unknown argument' timeout=5 tiemout=5
-    refused_site '"show" is not an argument of spank_tf; an argument is NAME=VALUE' show
+    refused_site '"tiemout=5" is not an argument of spank_tf' timeout=5 tiemout=5
+    refused_site '"show" is not an argument of spank_tf' show
     refused_site 'hold: "\x1b" is neither yes nor no' hold=$'\e'
 }
 
@@ -449,8 +449,8 @@ refused_site ()
     run slurm salloc -Q -n1 echo runs
     [ "$status" -eq 0 ] && [ "$output" = runs ] || fail "a plain job is affected"
     script
-    refused 'sbatch: error: spank_tf: plugstack.conf: tiemout: unknown argument' sbatch -o /dev/null --tf-tasks=worker script
-    refused 'salloc: error: spank_tf: plugstack.conf: tiemout: unknown argument' salloc -n1 --tf-tasks=worker touch started
+    refused 'sbatch: error: spank_tf: plugstack.conf: "tiemout=5" is not an argument of spank_tf' sbatch -o /dev/null --tf-tasks=worker script
+    refused 'salloc: error: spank_tf: plugstack.conf: "tiemout=5" is not an argument of spank_tf' salloc -n1 --tf-tasks=worker touch started
 }
 
 # bats test_tags=release

@@ -59,6 +59,25 @@ TEST (text_that_is_not_an_address_is_refused)
         assert_int_equal (address_parse (&address, row[i]), -1);
 }
 
+TEST (an_address_with_a_port_is_read_as_it_is_printed)
+{
+    static const char *const same[] = { "10.0.0.1:1", "[fd00::1]:65535" };
+    static const char *const bad[] = { "",           ":",          "10.0.0.1",
+                                       "10.0.0.1:",  "10.0.0.1:0", "10.0.0.1:65536",
+                                       "[]:1",       "[:1",        "host:1",
+                                       "[10.0.0.1:1" };
+    struct address_text room;
+    struct address address;
+    int port;
+
+    for (size_t i = 0; i < COUNT (same); i++) {
+        assert_int_equal (address_parse_port (&address, &port, same[i]), 0);
+        assert_string_equal (address_print_port (&address, port, &room), same[i]);
+    }
+    for (size_t i = 0; i < COUNT (bad); i++)
+        assert_int_equal (address_parse_port (&address, &port, bad[i]), -1);
+}
+
 TEST (an_empty_address_prints_as_an_empty_string)
 {
     struct address none = { 0 };

@@ -141,7 +141,7 @@ static struct installation installation;
 /* "built for Slurm 22.05", when it is known. */
 static char built_for[32] = "built for Slurm ?";
 
-/* The lines that are printed, with ROOT for the directory, VERSION for this one, and RELEASE for that of Slurm. */
+/* The lines that are printed, with ROOT for the directory, and VERSION and RELEASE as check.golden says. */
 static const char *printed (void)
 {
     static char text[32768];
@@ -490,7 +490,8 @@ TEST (a_relative_libexecdir_is_an_error)
 TEST (a_plugin_without_a_version_is_an_error)
 {
     copy (SPANK_TF_SO, "spank_tf.so", "spank-tf=", "spank-xx=");
-    installation_has (LEVEL_ERROR, "error: ROOT/spank_tf.so does not say its version; install spank-tf again");
+    installation_has (LEVEL_ERROR,
+                      "error: ROOT/spank_tf.so does not say its version; install spank-tf again");
 }
 
 TEST (the_release_for_which_the_plugin_was_built_is_named)

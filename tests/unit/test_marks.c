@@ -73,9 +73,8 @@ TEST (all_variables_of_a_task_have_room)
         snprintf (name, sizeof (name), "%0*d", BESIDE_MAX_NAME, i);
         assert_int_equal (marks_add (marks, sizeof (marks), beside_variable (name, &room), "value"), 0);
     }
-    /* And those that tf-exec changes. */
+    /* And what tf-exec changes. */
     assert_int_equal (marks_add (marks, sizeof (marks), "TF_CONFIG", "other"), 0);
-    assert_int_equal (marks_add (marks, sizeof (marks), "SLURM_TF_CONFIG_FILE", "other"), 0);
 }
 
 TEST (malformed_marks_match_nothing)

@@ -99,8 +99,7 @@ static void refused (enum option_id option, const char *value, const char *messa
  * Refused with all words; the message quotes the value so. It suggests `meant`, if that is not NULL, and
  * otherwise one of the words, or none.
  */
-static void refused_as_none (enum option_id option, const char *value, const char *quoted,
-                             const char *meant)
+static void refused_as_none (enum option_id option, const char *value, const char *quoted, const char *meant)
 {
     const struct choice *words = option_table[option].words;
     struct choice_words room;
@@ -355,6 +354,8 @@ TEST (an_argument_is_found_by_its_whole_name)
     static const char *const others[] = {
         "", "=", "=yes", "ib", "i=yes", "ibx=yes", "tf-ib=auto", "IB=auto", " ib=auto", "stop_=x",
     };
+    enum option_id option;
+    struct errtext err;
     const char *value;
 
     for (int i = 0; i < OPTION_COUNT; i++) {
@@ -363,13 +364,18 @@ TEST (an_argument_is_found_by_its_whole_name)
         if (!option_table[i].site)
             continue;
         snprintf (argument, sizeof (argument), "%s=a=b", option_table[i].site);
-        assert_int_equal (option_of_argument (argument, &value), i);
+        option_take_argument (&option, &value, argument, &err);
+        assert_int_equal (option, i);
         assert_string_equal (value, "a=b");
     }
     for (size_t i = 0; i < COUNT (others); i++) {
-        assert_int_equal (option_of_argument (others[i], &value), OPTION_COUNT);
-        assert_null (value);
+        assert_int_equal (option_take_argument (&option, &value, others[i], &err), -1);
+        assert_non_null (strstr (err.text, "is not an argument of spank_tf"));
     }
+    assert_int_equal (option_take_argument (&option, &value, "ib=x=y", &err), -1);
+    assert_non_null (strstr (err.text, "ib: \"x=y\" is not one of "));
+    assert_int_equal (option_take_argument (&option, &value, "ib=auto", &err), 0);
+    assert_string_equal (value, "auto");
 }
 
 /* Help. */

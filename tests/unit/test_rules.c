@@ -130,7 +130,6 @@ TEST (a_name_beside_the_cluster_has_no_other_meaning)
         { "+beside", "\"+beside\" (item 1): its variable would be SLURM_TF_BESIDE" VARIABLE },
         { "+rendezvous", "\"+rendezvous\" (item 1): its variable would be SLURM_TF_RENDEZVOUS" VARIABLE },
         { "+log_dir", "\"+log_dir\" (item 1): its variable would be SLURM_TF_LOG_DIR" VARIABLE },
-        { "+config_file", "\"+config_file\" (item 1): its variable would be SLURM_TF_CONFIG_FILE" VARIABLE },
         { "+help", "\"+help\" (item 1): tf-exec has an option --help; choose another name" },
         { "+version", "\"+version\" (item 1): tf-exec has an option --version; choose another name" },
         { "+environment",

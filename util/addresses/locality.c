@@ -6,8 +6,6 @@
 #include "locality.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <spawn.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,45 +45,39 @@ bool locality_matters (const struct interface *list, int count)
     return rails > 1;
 }
 
-static int _spawn_program (pid_t *pid, const char *program, char *const argv[], char *const env[], int to)
-{
-    char *passed[MAX_VARIABLES + 1] = { NULL };
-    posix_spawn_file_actions_t actions;
-    int count = 0, rc;
+struct program {
+    const char *path;
+    char *const *argv;
+    char *const *env;
+};
 
-    for (; env && *env && count < MAX_VARIABLES; env++)
+/* The child. It gets hwloc's variables alone. */
+static int _become_program (void *arg)
+{
+    const struct program *program = arg;
+    char *passed[MAX_VARIABLES + 1] = { NULL };
+    int count = 0;
+
+    for (char *const *env = program->env; env && *env && count < MAX_VARIABLES; env++)
         if (strncmp (*env, "HWLOC_", 6) == 0)
             passed[count++] = *env;
-    posix_spawn_file_actions_init (&actions);
-    posix_spawn_file_actions_addopen (&actions, 0, "/dev/null", O_RDWR, 0);
-    posix_spawn_file_actions_adddup2 (&actions, to, 1);
-    posix_spawn_file_actions_adddup2 (&actions, 0, 2);
-    rc = posix_spawn (pid, program, &actions, NULL, argv, passed);
-    posix_spawn_file_actions_destroy (&actions);
-    return rc;
+    execve (program->path, program->argv, passed);
+    return 127;
 }
 
 /* Run the program and collect its output. -1 and err. */
-static int _run_program (const char *program, char *const argv[], char *const env[], char *text, size_t size,
-                         struct errtext *err)
+static int _run_program (struct program *program, char *text, size_t size, struct errtext *err)
 {
     ssize_t length;
-    int pipefd[2], rc;
-    pid_t pid;
 
-    if (pipe2 (pipefd, O_CLOEXEC) < 0)
-        return errtext_set (err, "%s: %s", program, strerror (errno));
-    rc = _spawn_program (&pid, program, argv, env, pipefd[1]);
-    close (pipefd[1]);
-    if (rc != 0) {
-        close (pipefd[0]);
-        return errtext_set (err, "%s: %s", program, strerror (rc));
-    }
-    length = child_answer (pid, pipefd[0], text, size - 1, LOCALITY_TIMEOUT_MS);
+    if (access (program->path, X_OK) < 0)
+        return errtext_set (err, "%s: %s", program->path, strerror (errno));
+    length = child_ask ("tf-addresses", _become_program, program, -1, text, size - 1, LOCALITY_TIMEOUT_MS);
+
     text[length < 0 ? 0 : length] = '\0';
     if (length >= 0 && strlen (text) == (size_t)length)
         return 0;
-    return errtext_set (err, "%s failed", program);
+    return errtext_set (err, "%s failed", program->path);
 }
 
 /* Parse lines "ib0 0xff". Ignore all others. */
@@ -141,6 +133,7 @@ int locality_ask (struct interface *list, int count, const char *program, char *
                   struct errtext *err)
 {
     char *argv[INTERFACE_MAX + 2] = { (char *)(uintptr_t)program };
+    struct program helper = { program, argv, env };
     int argc = 1;
 
     for (int i = 0; i < count; i++)
@@ -149,7 +142,7 @@ int locality_ask (struct interface *list, int count, const char *program, char *
     if (!(*room = malloc (MAX_OUTPUT)))
         return errtext_set (err, "%s", strerror (ENOMEM));
     if ((_has_hwloc_variable (env) || _read_sysfs (list, count, *room) < 0)
-        && _run_program (program, argv, env, *room, MAX_OUTPUT, err) < 0)
+        && _run_program (&helper, *room, MAX_OUTPUT, err) < 0)
         return -1;
     _take_masks (list, count, *room);
     return 0;

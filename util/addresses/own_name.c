@@ -44,7 +44,7 @@ static const char *_judge (const struct addrinfo *found, struct address_text *ro
 }
 
 /* In the child. */
-static void __attribute__ ((noreturn)) _look_up (int fd)
+static int _look_up (void *unused __attribute__ ((unused)))
 {
     const struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
     struct addrinfo *found = NULL;
@@ -55,25 +55,16 @@ static void __attribute__ ((noreturn)) _look_up (int fd)
     setenv ("RES_OPTIONS", "timeout:1 attempts:1", 0);
     if (gethostname (name, sizeof (name)) == 0 && getaddrinfo (name, NULL, &hints, &found) == 0 && found)
         fault = _judge (found, &room);
-    _exit (write (fd, fault, strlen (fault)) != (ssize_t)strlen (fault));
+    return write (STDOUT_FILENO, fault, strlen (fault)) != (ssize_t)strlen (fault);
 }
 
 const char *own_name_fault (struct address_text *room)
 {
     ssize_t length;
-    int end[2];
-    pid_t child;
 
-    if (STATIC_PROGRAMS || pipe2 (end, O_CLOEXEC) < 0)
+    if (STATIC_PROGRAMS)
         return NULL;
-    if ((child = child_fork ("tf-own-name", (int[]){ -1, end[1], -1 }, 3)) == 0)
-        _look_up (STDOUT_FILENO);
-    close (end[1]);
-    if (child < 0) {
-        close (end[0]);
-        return NULL;
-    }
-    length = child_answer (child, end[0], room->text, sizeof (room->text) - 1, LOOKUP_MS);
+    length = child_ask ("tf-own-name", _look_up, NULL, -1, room->text, sizeof (room->text) - 1, LOOKUP_MS);
     /* Nothing else in the child fails. */
     if (length < 0)
         length = snprintf (room->text, sizeof (room->text), "%s", OWN_NAME_NOWHERE);

@@ -5,20 +5,13 @@
 
 #include "arguments.h"
 
-#include <string.h>
-
 int arguments_take (struct arguments *arguments, const char *text, struct errtext *err)
 {
+    enum option_id option;
     const char *value;
-    enum option_id option = option_of_argument (text, &value);
-    struct errtext why;
-    struct quoted q;
 
-    if (!value)
-        return errtext_set (err, "\"%s\" is not an argument of spank_tf",
-                            text_quoted (&q, text, strlen (text)));
-    if (option_check (option, value, &why) < 0)
-        return errtext_set (err, "%s: %s", option_table[option].site, why.text);
+    if (option_take_argument (&option, &value, text, err) < 0)
+        return -1;
     arguments->value[option] = value;
     return 0;
 }

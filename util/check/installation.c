@@ -143,8 +143,8 @@ static void _check_notify (const struct installation *i, struct findings *findin
 }
 
 /*
- * The value of a note in the file of the plugin, or of a program (common/version.h). It is read as strings, and
- * neither executed nor loaded. "" if there is none; -1 and err.
+ * The value of a note in the file of the plugin, or of a program (common/version.h). The file is read as
+ * strings, and neither executed nor loaded. "" if there is none; -1 and err.
  */
 static int _read_note (char *value, size_t size, const char *path, const char *name, struct errtext *err)
 {

@@ -25,7 +25,8 @@ struct installation {
 
 /*
  * Check slurm.conf, plugstack.conf, the plugin's arguments, the plugin, its helper programs, and that others
- * than root and `owner` cannot change any of it: 0, but in tests. `slurm_conf` is the path of slurm.conf, or NULL: where Slurm looks for it.
+ * than root and `owner` cannot change any of it: 0, but in tests. `slurm_conf` is the path of slurm.conf, or
+ * NULL: where Slurm looks for it.
  */
 void installation_check (struct installation *installation, const char *slurm_conf, uid_t owner,
                          struct findings *findings);

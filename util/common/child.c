@@ -72,16 +72,37 @@ static bool _await_child (pid_t child, int *status, struct deadline deadline)
     return ended != 0;
 }
 
-ssize_t child_answer (pid_t child, int fd, void *answer, size_t size, int ms)
+/* Read what it writes, and wait for it. */
+static ssize_t _await_answer (pid_t child, int fd, void *answer, size_t size, int ms)
 {
     struct deadline deadline = deadline_in_ms (ms);
     ssize_t length = _read_to_the_end (fd, answer, size, deadline);
     int status = -1;
 
-    close (fd);
     if (length < 0 || !_await_child (child, &status, deadline)) {
         kill (child, SIGKILL);
         _await_child (child, &status, deadline_in_ms (KILL_MS));
     }
     return status == 0 ? length : -1;
+}
+
+ssize_t child_ask (const char *name, child_work *work, void *arg, int errors, void *answer, size_t size,
+                   int ms)
+{
+    pid_t parent = getpid (), child;
+    ssize_t length = -1;
+    int end[2];
+
+    if (pipe2 (end, O_CLOEXEC) < 0)
+        return -1;
+    if ((child = child_fork (name, (int[]){ -1, end[1], errors }, 3)) == 0) {
+        /* In this order, or the parent's death between the two would go unnoticed. */
+        prctl (PR_SET_PDEATHSIG, SIGKILL);
+        _exit (getppid () == parent ? work (arg) : 1);
+    }
+    close (end[1]);
+    if (child > 0)
+        length = _await_answer (child, end[0], answer, size, ms);
+    close (end[0]);
+    return length;
 }

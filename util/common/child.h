@@ -16,11 +16,15 @@
  */
 pid_t child_fork (const char *name, const int fd[], int count);
 
+/* What a child does. It writes its answer to its stdout, and returns its exit code. */
+typedef int child_work (void *arg);
+
 /*
- * Read what a child writes to a pipe of which `fd` is the other end, and wait for the child. Returns how much
- * it was; -1 if it is more than `size`, if it takes longer, or if the child ends otherwise than with 0. Then
- * the child is killed; it is left alone if it hangs in the kernel. Closes fd.
+ * Let a child of this name do it, whose stderr is `errors` (-1: /dev/null), and read its answer. Returns the
+ * length; -1 if there is no child, or it writes more than `size`, takes longer, or does not end with 0.
+ * Then it is killed; it is left alone if it hangs in the kernel. It ends with this process.
  */
-ssize_t child_answer (pid_t child, int fd, void *answer, size_t size, int ms);
+ssize_t child_ask (const char *name, child_work *work, void *arg, int errors, void *answer, size_t size,
+                   int ms);
 
 #endif

@@ -206,20 +206,24 @@ int option_check (enum option_id option, const char *value, struct errtext *err)
     return option_word (option, value, err) < 0 ? -1 : 0;
 }
 
-enum option_id option_of_argument (const char *argument, const char **value)
+int option_take_argument (enum option_id *option, const char **value, const char *argument,
+                          struct errtext *err)
 {
     size_t length = strcspn (argument, "=");
+    struct errtext why;
+    struct quoted q;
 
-    *value = NULL;
     for (int i = 0; i < OPTION_COUNT && argument[length]; i++) {
         const char *site = option_table[i].site;
 
-        if (site && strlen (site) == length && strncmp (site, argument, length) == 0) {
-            *value = argument + length + 1;
-            return (enum option_id)i;
-        }
+        if (!site || strlen (site) != length || strncmp (site, argument, length) != 0)
+            continue;
+        *option = (enum option_id)i;
+        *value = argument + length + 1;
+        return option_check (*option, *value, &why) < 0 ? errtext_set (err, "%s: %s", site, why.text) : 0;
     }
-    return OPTION_COUNT;
+    return errtext_set (err, "\"%s\" is not an argument of spank_tf",
+                        text_quoted (&q, argument, strlen (argument)));
 }
 
 const struct option_help *option_help (enum option_id option, struct option_help *room)

@@ -115,10 +115,11 @@ char *option_copy (enum option_id option, const char *value);
 int option_check (enum option_id option, const char *value, struct errtext *err);
 
 /*
- * For "ib=auto" of plugstack.conf: the row, OPTION_IB, and *value, which points into the text.
- * OPTION_COUNT, and *value is NULL, if no option has such an argument.
+ * For "ib=auto" of plugstack.conf: *option is OPTION_IB, and *value points into the text. -1 and err if no
+ * option has such an argument, or if the value is not valid.
  */
-enum option_id option_of_argument (const char *argument, const char **value);
+int option_take_argument (enum option_id *option, const char **value, const char *argument,
+                          struct errtext *err);
 
 /* What --help prints. */
 struct option_help {

@@ -19,7 +19,6 @@ struct variable {
         VARIABLE_BY_RENDEZVOUS,     /* in its answer */
         VARIABLE_BY_TASK,           /* by the plugin in the task */
         VARIABLE_BY_SRUN,           /* for the plugin in the task; the program does not get it */
-        VARIABLE_BY_EXEC,           /* by tf-exec */
     } set;
     enum {
         VARIABLE_OWN,               /* spank-tf's, or Slurm's: it is always set */

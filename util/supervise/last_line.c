@@ -7,12 +7,9 @@
 
 #include <ctype.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <stdnoreturn.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -221,45 +218,42 @@ static size_t _read_file (const char *path, bool end, char *bytes, off_t *begin)
     return n > 0 ? (size_t)n : 0;
 }
 
+struct question {
+    const struct exit_report *report;
+    const char *log, *error_file;
+};
+
 /* The child. */
-static noreturn void _answer (const struct exit_report *report, const char *log, const char *error_file,
-                              pid_t parent)
+static int _answer (void *arg)
 {
+    const struct question *q = arg;
     struct failure_text message;
     struct last_words words;
     char bytes[WINDOW];
     off_t begin = 0;
     size_t length;
 
-    /* In this order, or the parent's death between the two would go unnoticed. */
-    prctl (PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid () != parent)
-        _exit (1);
-    length = _read_file (log, true, bytes, &begin);
-    words = last_line_words (report, bytes, length);
+    length = _read_file (q->log, true, bytes, &begin);
+    words = last_line_words (q->report, bytes, length);
     words.traceback += begin;
-    length = _read_file (error_file, false, bytes, &begin);
-    if (report->kind != EXIT_REPORT_HUNG && last_line_find_message (&message, bytes, length)) {
+    length = _read_file (q->error_file, false, bytes, &begin);
+    if (q->report->kind != EXIT_REPORT_HUNG && last_line_find_message (&message, bytes, length)) {
         message.cause = words.text.cause;
         words.text = message;
     }
-    _exit (write (STDOUT_FILENO, &words, sizeof (words)) == sizeof (words) ? 0 : 1);
+    return write (STDOUT_FILENO, &words, sizeof (words)) != sizeof (words);
 }
 
 struct last_words last_line_read (const struct exit_report *report, const char *log, const char *error_file)
 {
-    struct last_words nothing = { .traceback = 0 }, words;
-    pid_t parent = getpid (), child;
-    int end[2];
+    const struct last_words nothing = { .traceback = 0 };
+    struct question question = { report, log, error_file };
+    struct last_words words;
 
-    if ((!log && !error_file) || pipe2 (end, O_CLOEXEC) < 0)
-        return nothing;
-    if ((child = child_fork ("tf-last-line", (int[]){ -1, end[1], SUPERVISOR_LOG_FD }, 3)) == 0)
-        _answer (report, log, error_file, parent);
-    close (end[1]);
-    if (child < 0)
-        close (end[0]);
-    else if (child_answer (child, end[0], &words, sizeof (words), ANSWER_MS) == sizeof (words))
+    if ((log || error_file)
+        && child_ask ("tf-last-line", _answer, &question, SUPERVISOR_LOG_FD, &words, sizeof (words),
+                      ANSWER_MS)
+               == sizeof (words))
         return words;
     return nothing;
 }

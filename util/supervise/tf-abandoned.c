@@ -51,25 +51,20 @@ static struct {
 
 /* Commands. */
 
+static int _become_command (void *words)
+{
+    char *const *argv = words;
+
+    execvp (argv[0], argv);
+    return 127;
+}
+
 /* What a command prints is in `answer`. False if it fails, or takes longer. */
 static bool _command (int ms, const char *const argv[])
 {
-    int end[2];
-    ssize_t length;
-    pid_t child;
+    ssize_t length =
+        child_ask (argv[0], _become_command, (void *)(uintptr_t)argv, -1, answer, sizeof (answer) - 1, ms);
 
-    if (pipe2 (end, O_CLOEXEC) < 0)
-        return false;
-    if ((child = child_fork (argv[0], (int[]){ -1, end[1], -1 }, 3)) == 0) {
-        execvp (argv[0], (char *const *)(uintptr_t)argv);
-        _exit (127);
-    }
-    close (end[1]);
-    if (child < 0) {
-        close (end[0]);
-        return false;
-    }
-    length = child_answer (child, end[0], answer, sizeof (answer) - 1, ms);
     answer[length > 0 ? length : 0] = '\0';
     return length >= 0;
 }
@@ -177,25 +172,27 @@ static int _append (const char *line, struct errtext *err)
                : 0;
 }
 
+static int _append_line (void *line)
+{
+    struct errtext err;
+
+    return _append (line, &err) < 0 && descriptors_write (STDOUT_FILENO, &err, sizeof (err)) < 0;
+}
+
 /* By a child, which a file system may keep. */
 static void _log (const char *done)
 {
     char line[1024], at[ISO_TIME_SIZE];
     struct errtext err;
-    int end[2];
-    pid_t child;
 
-    if (!strchr (arg.log, '/') || pipe2 (end, O_CLOEXEC) < 0)
+    if (!strchr (arg.log, '/'))
         return;
     snprintf (
         line, sizeof (line),
         "%s spank_tf: step %s: Slurm has given up %s, where srun and the batch script ran; the job is %s\n",
         iso_time (time (NULL), at), arg.step, arg.host, done);
-    if ((child = child_fork ("tf-abandoned", (int[]){ -1, end[1] }, 2)) == 0)
-        _exit (_append (line, &err) < 0 && descriptors_write (STDOUT_FILENO, &err, sizeof (err)) < 0);
     errtext_set (&err, "the file system of %s does not answer", arg.log);
-    close (end[1]);
-    if (child > 0 && child_answer (child, end[0], &err, sizeof (err), LOG_MS) == 0)
+    if (child_ask ("tf-abandoned", _append_line, line, -1, &err, sizeof (err), LOG_MS) == 0)
         return;
     line[strlen (line) - 1] = '\0';
     _tell_syslog ("%s; " MASTER_LOG " could not be written: %s", strstr (line, "step "), err.text);
