@@ -142,14 +142,6 @@ usage_is_recorded ()
     as_plain 0:0 worker,worker true "$leave"
 }
 
-@test "a worker that fails" {
-    as_plain 3:0 worker,worker 'exit 3' "$leave"
-}
-
-@test "a worker that crashes" {
-    as_plain 0:11 worker,worker 'kill -SEGV $$' "$leave"
-}
-
 @test "memory and CPU time of a worker" {
     usage_is_recorded worker,worker 'here; until [ -e seen ]; do sleep 0.1; done; exit 0'
 }
@@ -159,18 +151,6 @@ usage_is_recorded ()
 # bats test_tags=core
 @test "a ps is stopped when the worker exits with 0" {
     as_plain 0:0 ps,worker true "$stay"
-}
-
-@test "a ps is stopped when the worker fails" {
-    as_plain 3:0 ps,worker 'exit 3' "$stay"
-}
-
-@test "a ps is stopped when the worker crashes" {
-    as_plain 0:11 ps,worker 'kill -SEGV $$' "$stay"
-}
-
-@test "a ps and a worker are stopped when the chief exits with 0" {
-    as_plain 0:0 ps,worker,chief true "$stay"
 }
 
 # bats test_tags=core

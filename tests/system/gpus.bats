@@ -85,11 +85,6 @@ none ()
     [ "$output" = "$plain" ] || fail "not the same as in a plain step: $plain"
 }
 
-@test "hide_gpus=yes is the default" {
-    site_arguments hide_gpus=yes stop=never
-    hides 0 ps,worker -N1 -n2 --gres=gpu:2
-}
-
 @test "a heterogeneous step whose workers have GPUs and whose ps has none" {
     local plain
 
@@ -117,14 +112,4 @@ srun -Q sh gpus
 END
     diff <(grep '^1 ' <<< "$output" | sort) <(grep '^1 ' <<< "$plain")
     diff <(grep -E '^0 (CUDA|ROCR|HIP|ZE)_' <<< "$output" | sort) <(none 0)
-}
-
-@test "a step without GPUs" {
-    local plain
-
-    gpus -N1 -n2 sh gpus
-    plain=$output
-    gpus -N1 -n2 --tf-tasks=ps,worker sh gpus
-    [ "$(grep '^1 ' <<< "$output")" = "$(grep '^1 ' <<< "$plain")" ] || fail "a worker sees something else"
-    diff <(grep -E '^0 (CUDA|ROCR|HIP|ZE)_' <<< "$output") <(none 0)
 }

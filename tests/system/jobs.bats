@@ -354,11 +354,3 @@ srun -Q -n1 --tf-tasks=worker srun -Q --overlap -n2 --tf-tasks=ps,worker --tf-ho
 END
     steps_ok 2 1
 }
-
-@test "an sbatch inside a job does not inherit" {
-    batch -N1 -n2 --tf-tasks=ps,worker <<END
-#!/bin/bash
-sbatch -W -Q -N1 -n2 -o inner -e inner --wrap "srun -Q sh variables"
-END
-    [ "$(sort -u "$SPANK_TF_CLUSTER/work/inner")" = "no variables" ] || fail "$(cat "$SPANK_TF_CLUSTER/work/inner")"
-}

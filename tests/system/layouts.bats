@@ -46,42 +46,16 @@ after_test ()
     ran_on 1 2 3 1 2
 }
 
-@test "one node runs all ranks" {
-    launch ps,ps,worker,worker,worker -N1 -n5 --tf-tasks=ps:2,worker:3
-    ran_on 1 1 1 1 1
-}
-
-@test "every node runs one rank" {
-    launch ps,worker,worker,worker -N4 --tf-tasks=ps,worker:3
-    ran_on 1 2 3 4
-}
-
 @test "every node runs many ranks" {
     local roles=chief,ps,ps,ps,ps
 
     launch "$roles$(printf ',worker%.0s' {1..27})" -N4 --ntasks-per-node=8 --tf-tasks=chief,ps:4,worker:rest
 }
 
-@test "a single task is a cluster" {
-    launch worker -n1 --tf-tasks=worker
-}
-
 # --- the list
-
-@test "a list is in rank order, whatever the order of its roles" {
-    launch worker,ps,worker,chief,worker,ps -N2 -n6 --tf-tasks=worker,ps,worker,chief,worker:1,ps
-}
-
-@test ""rest" in the middle of a list stands for the remaining tasks" {
-    launch ps,worker,worker,worker,chief -N2 -n5 --tf-tasks=ps,worker:rest,chief
-}
 
 @test "the evaluator is only in its own dictionary" {
     launch chief,evaluator,ps,worker,worker -N2 -n5 --tf-stop=never --tf-tasks=chief,evaluator,ps,worker:2
-}
-
-@test "a master takes the place of a chief, as in TensorFlow 1" {
-    launch worker,master,ps -N3 --tf-tasks=worker,master,ps
 }
 
 @test "a role that the site adds comes after TensorFlow's roles" {

@@ -48,11 +48,6 @@ occupy ()
     [ "$(ports)" = "28000 28000 28001 28001 28002 28002" ] || fail "the ports are $(ports)"
 }
 
-@test "--tf-ports accepts several ranges" {
-    launch ps,worker,worker -N1 -n3 --tf-ports=28000-28001,28010 --tf-tasks=ps,worker:2
-    [ "$(ports)" = "28000 28001 28010" ] || fail "the ports are $(ports)"
-}
-
 @test "--tf-ports=reserved uses the ports that Slurm reserved for the step" {
     launch ps,worker,worker,worker,worker -N2 -n5 --exclusive -m cyclic --tf-ports=reserved --tf-tasks=ps,worker:4 \
         sh -c 'echo "$SLURM_STEP_RESV_PORTS"; exec "$@"' -

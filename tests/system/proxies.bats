@@ -43,36 +43,6 @@ each_has ()
     each_has http_proxy=http://proxy:3128 no_grpc_proxy="$hosts" no_proxy="$hosts"
 }
 
-@test "every variable that names a proxy counts" {
-    local name
-
-    for name in grpc_proxy https_proxy http_proxy all_proxy HTTPS_PROXY HTTP_PROXY ALL_PROXY; do
-        proxies ps,worker:2 $name=http://proxy:3128
-        each_has $name=http://proxy:3128 no_grpc_proxy="$hosts" no_proxy="$hosts"
-    done
-}
-
-@test "exemptions of the user are kept" {
-    proxies ps,worker:2 https_proxy=http://proxy:3128 no_proxy=localhost,.site.edu
-    each_has https_proxy=http://proxy:3128 no_grpc_proxy="localhost,.site.edu,$hosts" no_proxy="localhost,.site.edu,$hosts"
-    proxies ps,worker:2 https_proxy=http://proxy:3128 no_grpc_proxy=a NO_PROXY=c
-    each_has https_proxy=http://proxy:3128 no_grpc_proxy="a,$hosts" no_proxy="c,$hosts" NO_PROXY=c
-}
-
-@test "a host that is already exempt is not repeated" {
-    proxies ps,worker:2
-    proxies ps,worker:2 https_proxy=http://proxy:3128 no_proxy="$hosts"
-    each_has https_proxy=http://proxy:3128 no_grpc_proxy="$hosts" no_proxy="$hosts"
-}
-
-@test "each host is listed once, however the ranks are distributed" {
-    run --separate-stderr slurm env http_proxy=http://proxy:3128 srun -Q -N2 --ntasks-per-node=2 -m cyclic \
-        --tf-tasks=ps,worker:3 sh -c 'echo "$no_proxy"'
-    [ "$status" -eq 0 ] || fail "srun"
-    [[ ${lines[0]} == 10.*,10.* ]] || fail "a host is missing"
-    [ -z "$(tr , '\n' <<< "${lines[0]}" | sort | uniq -d)" ] || fail "a host is listed twice"
-}
-
 @test "without a proxy the variables do not change" {
     proxies ps,worker:2
     [ -z "$output" ] || fail "something is set"
