@@ -96,6 +96,23 @@ make_srun_by_run ()
     export PATH=$directory:$PATH
 }
 
+# For before_test: the same, and skip the test where the machine cannot have such a cluster.
+start_cluster_or_skip ()
+{
+    local why=$BATS_TEST_TMPDIR/why
+
+    start_cluster "$@" 2> "$why" || case $? in
+        77) skip "$(< "$why")" ;;
+        *) cat "$why"; return 1 ;;
+    esac
+}
+
+# Replace plugstack.conf by these lines.
+plugstack ()
+{
+    printf '%s\n' "$@" > "$SPANK_TF_CLUSTER/plugstack.conf"
+}
+
 # Before start_cluster with GresTypes=gpu: four GPUs, which its nodes may have. They are device files, which
 # is all that Slurm checks.
 make_gpus ()

@@ -136,12 +136,6 @@ after_test ()
     [ ! -e "$work/started" ] || fail "a program was started"
 }
 
-# The line of ours, and those of the others, in this order: plugstack LINE…
-plugstack ()
-{
-    printf '%s\n' "$@" > "$SPANK_TF_CLUSTER/plugstack.conf"
-}
-
 @test "pyxis before spank_tf: the container is named as the reason, also where a step can do without a supervisor" {
     local ours why="the task is in a container already: spank_tf has to stand before what enters it, such as pyxis"
 

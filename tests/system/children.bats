@@ -12,16 +12,10 @@ load signals
 
 before_test ()
 {
-    local why=$BATS_TEST_TMPDIR/why
-
     slurm_is_from 23.11 ||
         skip "Slurm $(slurm_version) does not know SignalChildrenProcesses, which is new in 23.11"
     [[ $proctrack == cgroup* ]] || proctrack=cgroup
-    start_cluster --nodes 2 --cpus 32 --cgroup-conf SignalChildrenProcesses=yes 2> "$why" ||
-        case $? in
-            77) skip "$(< "$why")" ;;
-            *) cat "$why"; return 1 ;;
-        esac
+    start_cluster_or_skip --nodes 2 --cpus 32 --cgroup-conf SignalChildrenProcesses=yes
     make_recorders
 }
 

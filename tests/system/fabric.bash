@@ -3,18 +3,6 @@
 # Steps on a cluster with InfiniBand, which each test has for itself, because it changes the
 # network.
 
-# For before_test: start a cluster with these options; skip the test where the machine cannot
-# have one.
-start_fabric ()
-{
-    local why=$BATS_TEST_TMPDIR/why
-
-    start_cluster "$@" 2> "$why" || case $? in
-        77) skip "$(< "$why")" ;;
-        *) cat "$why"; return 1 ;;
-    esac
-}
-
 # For after_test.
 stop_fabric ()
 {

@@ -14,7 +14,7 @@ before_test ()
     # As on Debian: a host resolves its own name to a loopback address.
     mkdir -p "$cluster"
     printf '%s\n' '127.0.0.1 localhost' '127.0.1.1 ibn1' '10.98.255.254 login' > "$cluster/hosts.ibn1"
-    start_fabric --prefix $prefix --rails 1
+    start_cluster_or_skip --prefix $prefix --rails 1
 }
 
 after_test ()

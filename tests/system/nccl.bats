@@ -10,7 +10,7 @@ load fabric
 before_test ()
 {
     prefix=nccl
-    start_fabric --prefix $prefix --rails 2 --nodes 3
+    start_cluster_or_skip --prefix $prefix --rails 2 --nodes 3
     rename_interface 2 ib0 ibp3s0
     work=$SPANK_TF_CLUSTER/work
     # A step prints a line for each task: its node, its interface, and what NCCL and Gloo read.

@@ -18,11 +18,6 @@ before_test ()
     other="required $SPANK_TF_PROGRAMS/other_plugin.so"
 }
 
-plugstack ()
-{
-    printf '%s\n' "$@" > "$SPANK_TF_CLUSTER/plugstack.conf"
-}
-
 # Require a correct launch in which the other plugin has run, and the operator of test(1) holds
 # for the directory where this plugin is installed: launch_beside OPERATOR [FIRST-ROLE]
 launch_beside ()

@@ -11,7 +11,7 @@ load fabric
 before_test ()
 {
     prefix=nets
-    start_fabric --prefix $prefix --rails 2 --nodes 3
+    start_cluster_or_skip --prefix $prefix --rails 2 --nodes 3
 }
 
 after_test ()

@@ -17,7 +17,7 @@ before_test ()
     export HWLOC_XMLFILE=$BATS_TEST_TMPDIR/topology.xml HWLOC_THISSYSTEM=1
     chmod 755 "$BATS_TEST_TMPDIR"
     cp "$tests/topology/two-cpus.xml" "$HWLOC_XMLFILE"
-    start_fabric --prefix $prefix --rails 2 --nodes 2 --cpus 2 --conf TaskPlugin=task/affinity \
+    start_cluster_or_skip --prefix $prefix --rails 2 --nodes 2 --cpus 2 --conf TaskPlugin=task/affinity \
         --node-conf rails1:Sockets=2 --node-conf rails1:CoresPerSocket=1 \
         --node-conf rails2:Sockets=2 --node-conf rails2:CoresPerSocket=1
     work=$SPANK_TF_CLUSTER/work

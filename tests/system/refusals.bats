@@ -141,11 +141,6 @@ script ()
     } > "$work/script"
 }
 
-plugstack ()
-{
-    printf '%s\n' "$@" > "$SPANK_TF_CLUSTER/plugstack.conf"
-}
-
 # Give one host another plugstack.conf: plugstack_on HOST LINE…
 plugstack_on ()
 {

@@ -31,11 +31,6 @@ after_test ()
     nothing_left
 }
 
-ms_since ()                 # MS
-{
-    echo $((${EPOCHREALTIME//[.,]/} / 1000 - $1))
-}
-
 # A batch job with the python in a directory and these options, whose first node dies: survives DIRECTORY OPTION… PROGRAM…
 survives ()
 {

@@ -15,7 +15,7 @@ little=$((much / 32))
 
 before_test ()
 {
-    start_fabric --rails 1 --nodes 3
+    start_cluster_or_skip --rails 1 --nodes 3
     cp "$tests"/../contrib/examples/{multiworker,spank_tf_watchdog}.py "$SPANK_TF_CLUSTER/work"
 }
 

@@ -36,3 +36,8 @@ loss_falls ()
         awk -v factor="$1" 'NR == 1 { first = $1 } { last = $1 } END { exit !(NR > 1 && last < first / factor) }' ||
         fail "the loss of $2 does not fall: $(grep -h "^$2: step" "${@:3}")"
 }
+
+ms_since ()                 # MS
+{
+    echo $((${EPOCHREALTIME//[.,]/} / 1000 - $1))
+}

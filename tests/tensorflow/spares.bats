@@ -46,11 +46,6 @@ awaits ()
     eventually 150 printed "$1" "$2" "$out" || fail "not $1 times \"$2\": $(tail -n 40 "$out")"
 }
 
-ms_since ()                 # MS
-{
-    echo $((${EPOCHREALTIME//[.,]/} / 1000 - $1))
-}
-
 # With that of a version: begin VERSION ARGUMENT-OF-SRUN…
 begin ()
 {
