@@ -96,7 +96,7 @@ make_srun_by_run ()
     export PATH=$directory:$PATH
 }
 
-# For before_test: the same, and skip the test where the machine cannot have such a cluster.
+# For before_test: the same as start_cluster, but the test is skipped where the machine cannot have such a cluster.
 start_cluster_or_skip ()
 {
     local why=$BATS_TEST_TMPDIR/why

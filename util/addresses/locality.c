@@ -52,7 +52,7 @@ struct program {
 };
 
 /* The child. It gets hwloc's variables alone. */
-static int _become_program (void *arg)
+static int _become_helper (void *arg)
 {
     const struct program *program = arg;
     char *passed[MAX_VARIABLES + 1] = { NULL };
@@ -72,7 +72,7 @@ static int _run_program (struct program *program, char *text, size_t size, struc
 
     if (access (program->path, X_OK) < 0)
         return errtext_set (err, "%s: %s", program->path, strerror (errno));
-    length = child_ask ("tf-addresses", _become_program, program, -1, text, size - 1, LOCALITY_TIMEOUT_MS);
+    length = child_ask ("tf-addresses", _become_helper, program, -1, text, size - 1, LOCALITY_TIMEOUT_MS);
 
     text[length < 0 ? 0 : length] = '\0';
     if (length >= 0 && strlen (text) == (size_t)length)
