@@ -152,6 +152,16 @@ END
         fail "it is not refused with what to write"
 }
 
+@test "what TaskProlog exports over the step's values is named once" {
+    printf '%s\n' '#!/bin/sh' 'echo export RANK=7' 'echo export OTHER=7' 'echo export WORLD_SIZE=2' > "$SPANK_TF_CLUSTER/work/prolog"
+    chmod 755 "$SPANK_TF_CLUSTER/work/prolog"
+    run --separate-stderr slurm srun -Q -N2 --task-prolog="$SPANK_TF_CLUSTER/work/prolog" --tf-tasks=worker:2 --tf-frameworks=torch sh -c '[ $RANK = 7 ] && sleep 3'
+    [ "$status" -eq 0 ] && [ "$(sed 's/step [0-9.]*/STEP/' <<< "$stderr")" = "slurmstepd: spank_tf: STEP: RANK: TaskProlog, or the command itself, has replaced the step's values" ] ||
+        fail "it is not named, or more than that: $stderr"
+    run --separate-stderr slurm srun -Q -N2 --tf-tasks=worker:2 --tf-frameworks=torch sh -c 'RANK=7 sleep 3'
+    [ "$status" -eq 0 ] && [ -z "$stderr" ] || fail "something is named: $stderr"
+}
+
 # bats test_tags=core
 @test "of the user's variables those stay that are a preference, number the only process, or are of another framework" {
     export KERAS_DISTRIBUTION_PROCESS_ID=7 JAX_COORDINATOR_ADDRESS=10.0.0.1:1 JAX_LOCAL_DEVICE_IDS=

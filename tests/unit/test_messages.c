@@ -53,6 +53,7 @@ static struct registration full_registration (void)
     rank.gpus = 2;
     rank.supervisor_error = "tf-supervise: Permission denied";
     rank.log_dir = "/scratch/a b/%j";
+    rank.log_dir_private = true;
     rank.proxied = true;
     rank.users = "RANK:1";
     rank.step_nodes = "n[1-5]";
@@ -200,7 +201,7 @@ static const struct message {
     &registration_fields, registration_plain, registration_full, registration_again,
     RANK_17,
     RANK_17 "COMPONENT=1\nMASTER_PORT=50001\nGPUS=2\nSUPERVISOR_ERROR=tf-supervise: Permission denied\n"
-        "LOG_DIR=/scratch/a b/%j\nPROXIED=1\nUSERS=RANK:1\n"
+        "LOG_DIR=/scratch/a b/%j\nLOG_DIR_PRIVATE=1\nPROXIED=1\nUSERS=RANK:1\n"
         "STEP_NODES=n[1-5]\n"
         "STEP_NODE_TASKS=16,12(x4)\nOWN_NAME=127.0.1.1\nCPUS=0xf0\nLOCALITY_ERROR=tf-addresses failed\n"
         "INTERFACE=ib0 infiniband up 10.1.0.5/16 0xff\nINTERFACE=eth0 other down -\n",

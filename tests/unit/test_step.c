@@ -148,6 +148,7 @@ static void set_property (struct registration *r, const char **srun, char *text)
         { "has set", .text = &r->users },
         { "own name", .text = &r->own_name },
         { "logs to", .text = &r->log_dir },
+        { "private logs", .flag = &r->log_dir_private },
         { "error", .text = &r->error },
         { "no supervisor", .text = &r->supervisor_error },
         { "no locality", .text = &r->locality_error },

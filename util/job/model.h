@@ -161,6 +161,7 @@ struct rank {
     char *locality_error;
     char *supervisor_error;
     char *log_dir;
+    bool log_dir_private;
     char *users;
     char *own_name;
     bool proxied;

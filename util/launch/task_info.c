@@ -23,6 +23,7 @@
 #include "environment.h"
 #include "options.h"
 #include "output.h"
+#include "private_mount.h"
 #include "supervisor.h"
 
 /* The longest description of the step's layout that a registration has room for, in bytes. */
@@ -186,6 +187,8 @@ static int _prepare_output (struct task_info *info, char *const env[], struct er
     if (!info->logs)
         return rc;
     info->registration.log_dir = info->log_dir.path;
+    info->registration.log_dir_private =
+        private_mount_has (info->log_dir.fd, variable_get (env, "SLURM_JOB_ID"));
     return rc;
 }
 

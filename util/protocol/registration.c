@@ -56,6 +56,7 @@ static const struct field row[] = {
     FIELD ("ERROR", error, TEXT, FIELD_OPTIONAL),
     FIELD ("SUPERVISOR_ERROR", supervisor_error, TEXT, FIELD_OPTIONAL),
     FIELD ("LOG_DIR", log_dir, TEXT, FIELD_OPTIONAL),
+    FIELD ("LOG_DIR_PRIVATE", log_dir_private, FLAG, FIELD_OPTIONAL),
     FIELD ("PROXIED", proxied, FLAG, FIELD_OPTIONAL),
     FIELD ("USERS", users, TEXT, FIELD_OPTIONAL),
     FIELD ("STEP_NODES", step_nodes, TEXT, FIELD_OPTIONAL),

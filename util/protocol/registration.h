@@ -38,6 +38,7 @@ struct registration {
     const char *error;              /* why this task cannot run, or NULL */
     const char *supervisor_error;   /* why this node cannot supervise a task, or NULL */
     const char *log_dir;            /* where --tf-log-dir leads, or NULL */
+    bool log_dir_private;           /* only this job sees it, and it is removed with the job */
     bool proxied;                   /* the task's environment has a proxy */
     const char *users;              /* marks (common/marks.h) of variables that may be replaced, or NULL */
     /* From the first task of each node, so that messages can name tasks that do not come. */

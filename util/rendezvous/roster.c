@@ -135,6 +135,7 @@ static int _keep_registration (struct rank *rank, const struct registration *r)
     rank->master_port = r->master_port;
     rank->gpus = r->gpus;
     rank->proxied = r->proxied;
+    rank->log_dir_private = r->log_dir_private;
     rank->component_first = r->component_first;
     rank->component_tasks = r->component_tasks;
     rank->component = r->component;

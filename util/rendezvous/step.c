@@ -38,6 +38,7 @@ struct step {
     char local_rank_notice[512];        /* or "" */
     char replaced_notice[512];          /* or "" */
     char own_name_notice[768];          /* or "" */
+    char log_dir_notice[512];           /* or "" */
     char *numbers;                      /* slurm_numbers (), or NULL: Slurm's own stay */
     size_t numbers_length;
     char *addresses;                    /* all of them, "10.0.0.1,10.0.0.2", or NULL */
@@ -294,6 +295,25 @@ static void _set_own_name_notice (struct step *step)
                   list_text_end (&list));
 }
 
+/* Each node's tasks have the same directory there, so a node is named once for each of its first tasks. */
+static void _set_log_dir_notice (struct step *step)
+{
+    const struct rank *last = NULL;
+    char nodes[320];
+    struct list_text list = { nodes, sizeof (nodes), ", ", 4, 0, 0 };
+
+    for (const struct rank *rank = step->roster.rank; rank < step->roster.rank + step->roster.tasks; rank++)
+        if (rank->log_dir_private && (!last || strcmp (last->node, rank->node) != 0)) {
+            list_text_add (&list, rank->node);
+            last = rank;
+        }
+    if (last)
+        snprintf (step->log_dir_notice, sizeof (step->log_dir_notice),
+                  "--tf-log-dir: on %s only this job sees the directory: its files are removed when the job "
+                  "ends",
+                  list_text_end (&list));
+}
+
 static bool _is_proxied (const struct step *step)
 {
     for (int i = 0; i < step->roster.tasks; i++)
@@ -419,6 +439,7 @@ int step_resolve (struct step *step, const struct host *own, struct errtext *err
     if (_build_dictionary (step, err) < 0 || _find_processes (step, err) < 0)
         return -1;
     _set_own_name_notice (step);
+    _set_log_dir_notice (step);
     return _set_replaced_notice (step, err);
 }
 
@@ -454,8 +475,8 @@ const char *step_log_dir (const struct step *step)
 
 const char *step_notice (const struct step *step, int i)
 {
-    const char *notice[] = { step->choice.notice, step->locality_notice, step->local_rank_notice,
-                             step->replaced_notice, step->own_name_notice };
+    const char *notice[] = { step->choice.notice,   step->locality_notice, step->local_rank_notice,
+                             step->replaced_notice, step->own_name_notice, step->log_dir_notice };
 
     for (size_t n = 0; n < sizeof (notice) / sizeof (notice[0]); n++)
         if (notice[n][0] && i-- == 0)

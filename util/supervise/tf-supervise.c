@@ -54,6 +54,7 @@
 #include "protocol/fork_request.h"
 #include "protocol/signs.h"
 #include "protocol/supervisor_config.h"
+#include "replaced.h"
 #include "signal_fd.h"
 #include "tee.h"
 #include "uplink.h"
@@ -83,6 +84,7 @@ struct supervisor {
     struct watch watch;
     struct listener listener;
     struct life_peers peers;
+    bool environment_seen;      /* _look_at_environment () */
     struct attempts attempts;
     struct abandoned abandoned;
     int64_t began;              /* the life */
@@ -573,11 +575,26 @@ static void _check_network (struct supervisor *s)
             s->config.step, s->config.rank, s->config.node);
 }
 
+/* Once; the other tasks most likely have the same TaskProlog. */
+static void _look_at_environment (struct supervisor *s)
+{
+    char names[320];
+
+    if (!s->config.prints || s->environment_seen || _is_unstarted (s))
+        return;
+    s->environment_seen = true;
+    if (replaced_names (s->task, names, sizeof (names)))
+        _print ("slurmstepd: spank_tf: step %s: %s: TaskProlog, or the command itself, has replaced the "
+                "step's values\n",
+                s->config.step, names);
+}
+
 /* A program that does not use its address may have found the others by another one. */
 static void _look_for_listener (struct supervisor *s)
 {
     if (s->machine.phase != MACHINE_RUNS || !deadline_passed (s->listener.due))
         return;
+    _look_at_environment (s);
     listener_look (&s->listener);
     if (s->listener.use == ADDRESS_USED && s->config.restart.times > 0) {
         s->started_ms = (int)(_now () - s->began);
