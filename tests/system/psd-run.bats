@@ -401,10 +401,11 @@ END
 @test "programs that are missing in PATH are named" {
     nodes "$n1" "$n1"
     mkdir "$work/none"
-    path=$work/none:/usr/bin:/bin
-    refused "tf-server is not in PATH; it comes with spank-tf"
     path=$work/bin:/usr/bin:/bin
     refused "tf-exec is not in PATH; it comes with spank-tf"
+    ln -s "$SPANK_TF_STAGE/bin/tf-exec" "$work/none"
+    path=$work/none:/usr/bin:/bin
+    refused "tf-server is not in PATH; it comes with spank-tf"
 }
 
 @test "--help, the manual page, and invalid calls" {
