@@ -29,7 +29,8 @@ SPANK_PLUGIN (spank_tf, 1)
 static const char libexecdir[] VERSION_NOTE = VERSION_LIBEXECDIR PKGLIBEXECDIR;
 /* clang-format off */
 static const char slurm_release[] VERSION_NOTE = {
-    's', 'l', 'u', 'r', 'm', '=', TWO_DIGITS (SLURM_VERSION_MAJOR (SLURM_VERSION_NUMBER)), '.',
+    's', 'p', 'a', 'n', 'k', '-', 't', 'f', '-', 's', 'l', 'u', 'r', 'm', '=',
+    TWO_DIGITS (SLURM_VERSION_MAJOR (SLURM_VERSION_NUMBER)), '.',
     TWO_DIGITS (SLURM_VERSION_MINOR (SLURM_VERSION_NUMBER)), '\0',
 };
 /* clang-format on */

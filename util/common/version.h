@@ -18,10 +18,10 @@
 /* In front of a string that belongs in the section: static const char name[] VERSION_NOTE = … */
 #define VERSION_NOTE __attribute__ ((used, aligned (1), section (VERSION_SECTION)))
 
-/* The names. Every file has the first one, the plugin has all of them. */
+/* The names, which no message has. Every file has the first one, the plugin has all of them. */
 #define VERSION_NAME "spank-tf="            /* 0.2.0 */
-#define VERSION_SLURM "slurm="              /* 22.05: the release for which the plugin was built */
-#define VERSION_LIBEXECDIR "libexecdir="    /* where the plugin looks for its helper programs */
+#define VERSION_SLURM "spank-tf-slurm="     /* 22.05: the release for which the plugin was built */
+#define VERSION_LIBEXECDIR "spank-tf-libexecdir="   /* where the plugin looks for its helper programs */
 
 /* True if the first argument is --version. */
 bool version_is_wanted (int argc, char *argv[]);
