@@ -114,8 +114,10 @@ after_test ()
 @test "tf-exec, log files, the tables and tf-check know it" {
     local exec=$SPANK_TF_STAGE/bin/tf-exec
 
+    printf '#!/bin/sh\necho "serves at $1"\nexec sleep 1000\n' > "$work/serve"
+    chmod 755 "$work/serve"
     run --separate-stderr slurm srun -Q -N3 --tf-tasks=worker:2,+data --tf-log-dir=logs --tf-show=json \
-        "$exec" --data='sh -c "echo serves at {data_hosts}; exec sleep 1000"' \
+        "$exec" --data='./serve {data_hosts}' \
         sh -c 'until [ -s logs/data0.log ]; do sleep 0.1; done; echo "reads $1"' sh {data_hosts}
     [ "$status" -eq 0 ] || fail "the step fails"
     address=$(sed -n 's/^serves at //p' "$work/logs/data0.log")
