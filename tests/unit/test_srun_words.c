@@ -62,8 +62,11 @@ static const char *parsed (const char *line, char *buf, size_t size)
         snprintf (buf, size, "error: %.500s", err.text);
     else {
         all = srun_words_with (&words, "TF-RUN", "--task=");
-        for (char **word = all; *word; word++)
+        for (char **word = all; *word; word++) {
             used += (size_t)snprintf (buf + used, size - used, "%s%s", used ? " " : "", *word);
+            if (strncmp (*word, "--task=", sizeof ("--task=") - 1) == 0)
+                free (*word);
+        }
         free (all);
         for (size_t i = 0; i < words.options; i++)
             used += (size_t)snprintf (buf + used, size - used, " + %zu:%s=%s", words.option[i].component,

@@ -115,16 +115,18 @@ static const char *_why_none (const struct group *group, const struct candidates
 static void _print_reason (const struct group *group, size_t h, char *buf, size_t size)
 {
     const struct candidates_host *host = &group->candidates->host[h];
-    const struct interface *interface = host->interface, *end = interface + host->interfaces;
+    const struct interface *interface;
     struct subnet_text room;
     struct subnet network;
+    int i = 0;
 
-    while (interface < end && !_is_wished (group, interface))
-        interface++;
-    if (interface == end) {
+    while (i < host->interfaces && !_is_wished (group, &host->interface[i]))
+        i++;
+    if (i == host->interfaces) {
         snprintf (buf, size, "%s", _why_none (group, host));
         return;
     }
+    interface = &host->interface[i];
     network = subnet_network (&interface->address);
     if (interface_fault (interface))
         snprintf (buf, size, "%s %s", interface->name, interface_fault (interface));

@@ -53,7 +53,7 @@ int srun_words_take_option (struct srun_words *words, int argc, char *argv[], in
 /*
  * The command line with two words before each program: this one, and the other one with the number of the
  * component behind it. A component that has no program gets that of the next one that has. An array that
- * ends with NULL; NULL if there is no memory.
+ * ends with NULL; NULL if there is no memory. It and the words with a number are the caller's.
  */
 char **srun_words_with (const struct srun_words *words, const char *first, const char *numbered);
 
