@@ -617,7 +617,7 @@ END
 
     command -v systemd-notify > /dev/null || skip "systemd-notify is not installed"
     ! refuses_descriptors || barrier=1
-    run slurm srun -Q -N1 -n1 --tf-tasks=worker --tf-watchdog=9 sh -c 'systemd-notify --no-block WATCHDOG=1 || echo fails; systemd-notify WATCHDOG=1; echo $?'
+    run --separate-stderr slurm srun -Q -N1 -n1 --tf-tasks=worker --tf-watchdog=9 sh -c 'systemd-notify --no-block WATCHDOG=1 || echo fails; systemd-notify WATCHDOG=1; echo $?'
     [ "${lines[-1]}" -eq "$barrier" ] && [[ $output != *fails* ]] || fail "it ends otherwise"
     run --separate-stderr slurm srun -Q -N1 -n1 --tf-tasks=worker --tf-watchdog=1,60 sh -c 'systemd-notify WATCHDOG=1; systemd-notify WATCHDOG=1 STATUS="by a shell"; sleep 1000'
     [ "$status" -eq 124 ] || fail "it does not end with 124"
