@@ -192,11 +192,16 @@ sleep 100')
     [[ $stderr == *"spank_tf: srun kills all tasks 5 s after the first one has ended (--wait): an evaluator has at most 1 s, not 900 s, to finish; a task that is stopped has 3 s, not 20 s"* ]] ||
         fail "the launch does not say what is cut: $stderr"
     [[ $stderr == *"killed after 3 s"* ]] || fail "the evaluator ends otherwise: $stderr"
-    run --separate-stderr slurm env SLURM_WAIT=2 timeout 60 srun -N2 -n2 --tf-tasks=worker:2 --tf-show \
-        sh -c '[ $SLURM_PROCID = 1 ] || exit 0; exec sleep 1000'
-    [ "$status" -eq 137 ] || fail "srun returns $status: $stderr"
+    status=0
+    slurm env SLURM_WAIT=2 timeout 60 srun -N2 -n2 --tf-tasks=worker:2 --tf-show \
+        sh -c '[ $SLURM_PROCID = 1 ] || exit 0; exec sleep 1000' 2> "$SPANK_TF_CLUSTER/work/err" || status=$?
+    [ "$status" -eq 137 ] || fail "srun returns $status"
+    # The rendezvous notices srun's end, and tells the step's.
+    eventually 10 grep -q 'srun killed what ran' "$SPANK_TF_CLUSTER/work/err" ||
+        fail "the last line does not say what srun has killed: $(< "$SPANK_TF_CLUSTER/work/err")"
+    stderr=$(< "$SPANK_TF_CLUSTER/work/err")
     [[ $stderr == *"worker 1"*"signal 9"*"spank_tf: step "*": srun killed what ran 2 s after the first task had ended (--wait): rank 1 (worker 1) on "* ]] ||
-        fail "the last line does not say what srun has killed: $stderr"
+        fail "the last line is another: $stderr"
     [[ $stderr != *lost* && $stderr != *"first to fail"* ]] || fail "something is lost: $stderr"
 }
 
