@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Keras 3 and JAX themselves, by the variables that each task gets. JAX's coordinator
+# Keras 3, JAX and DTensor themselves, by the variables that each task gets. JAX's coordinator
 # listens on the port that its task holds.
 
 load ../common
@@ -117,4 +117,11 @@ END
         ! grep -vE '/keras/src/distribution/distribution_lib(_test)?\.py$|/__pycache__/|/jax/' <<< "$output" | grep -q . ||
             fail "TensorFlow $version reads one"
     done
+}
+
+@test "the lines of doc/guide/frameworks.md make a mesh of DTensor of all workers" {
+    { sed -n '/^## DTensor/,/^## PyTorch/s/^    //p' "$tests/../doc/guide/frameworks.md"; echo 'print("mesh of", mesh.size)'; } > "$work/mesh.py"
+    run --separate-stderr slurm env HOME="$work" CUDA_VISIBLE_DEVICES= timeout 200 srun -Q -N2 -n2 --tf-tasks=worker:2 \
+        "$(python newest)" mesh.py
+    [ "$status" -eq 0 ] && [ "$output" = $'mesh of 2\nmesh of 2' ] || fail "not this mesh"
 }
