@@ -682,7 +682,8 @@ raise ValueError("NaN in the loss")'
     done
 }
 
-# Run two tasks. When worker 1 says so, worker 0 fails with this exception, and ends before it: fails_of EXCEPTION CODE SRUN-OPTION…
+# Run two tasks. When worker 1 says so, worker 0 fails with this exception, and ends before it; which came first is known
+# to a tenth of a second: fails_of EXCEPTION CODE SRUN-OPTION…
 fails_of ()
 {
     local raise="import atexit, os, time
@@ -695,6 +696,7 @@ $2"
     run --separate-stderr slurm srun -Q -N2 -n2 --tf-tasks=worker:2 --tf-stop=auto --tf-show=json --tf-log-dir="$logs/first" "${@:3}" sh -c '
         [ $SLURM_PROCID = 0 ] || exec /usr/bin/python3 -c "$0"
         until [ -e "$1" ]; do sleep 0.1; done
+        sleep 0.3
         exec /usr/bin/python3 -c "$2"' "$raise" "$work/told" "raise $1"
 }
 
