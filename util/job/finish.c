@@ -18,20 +18,20 @@ static const struct exit_report hung = { .kind = EXIT_REPORT_HUNG };
 
 /* Who is left. */
 
-bool finish_awaits (const struct job *job)
-{
-    EACH_PLACE (p, job)
-        if (p->duty.awaited && !place_has_ended (p))
-            return true;
-    return false;
-}
+struct left {
+    bool awaited, graced; /* one of these */
+};
 
-static bool _has_graced (const struct job *job)
+static struct left _left (const struct job *job)
 {
+    struct left left = { false, false };
+
     EACH_PLACE (p, job)
-        if (p->duty.graced && !place_has_ended (p))
-            return true;
-    return false;
+        if (!place_has_ended (p)) {
+            left.awaited = left.awaited || p->duty.awaited;
+            left.graced = left.graced || p->duty.graced;
+        }
+    return left;
 }
 
 static bool _all_have_ended (const struct job *job)
@@ -52,10 +52,14 @@ bool finish_stops (const struct job *job, const struct place *p)
     bool failed = job->finish.cause == FINISH_TASK_FAILED,
          failure_over = job->run >= job->finish.failure_over;
     bool grace_over = job->run >= job->finish.grace_over;
+    struct left left = { false, false };
 
     if (job->phase != JOB_FINISHES || place_has_ended (p))
         return false;
-    if (p->beside && (_has_graced (job) || (failed && finish_awaits (job))))
+    /* An auxiliary task serves these. */
+    if (p->beside)
+        left = _left (job);
+    if (left.graced || (failed && left.awaited))
         return grace_over && (!failed || failure_over);
     if (failed && p->duty.awaited)
         return failure_over;
@@ -172,7 +176,7 @@ static void _tell_grace (struct job *job)
  */
 static void _end_restarts (struct job *job)
 {
-    bool graced = _has_graced (job);
+    bool graced = _left (job).graced;
 
     EACH_PLACE (p, job)
         if (!p->duty.graced && !(p->beside && graced))
@@ -204,12 +208,13 @@ static void _finish (struct job *job, enum finish_cause cause, struct place *p,
 static enum finish_cause _cause (const struct job *job, const struct place *p)
 {
     bool failed = exit_report_failed (&p->end.report) && (!p->rank->lost || p->kind == RULES_PS);
+    bool awaits = _left (job).awaited;
 
     if (failed && p->duty.fatal && p->kind == RULES_PS)
         return FINISH_PS_FAILED;
-    if (failed && p->duty.fatal && !job->asked && finish_awaits (job))
+    if (failed && p->duty.fatal && !job->asked && awaits)
         return FINISH_TASK_FAILED;
-    return p->duty.awaited && !finish_awaits (job) ? job->aim : FINISH_NOT;
+    return p->duty.awaited && !awaits ? job->aim : FINISH_NOT;
 }
 
 void finish_end (struct job *job, struct place *p, enum place_phase phase, bool lost,

@@ -31,9 +31,6 @@ bool finish_stops (const struct job *job, const struct place *place);
 /* The same of a spare. */
 bool finish_releases_spares (const struct job *job);
 
-/* True if an awaited place has not ended. */
-bool finish_awaits (const struct job *job);
-
 /*
  * True if the job is over, and its work is not done: a fatal place failed, or one that is awaited did (of
  * awaited workers beside a ps, all). A place whose rank is lost may have done its work. Not if the step was
