@@ -60,6 +60,10 @@ void job_destroy (struct job *job)
 {
     if (!job)
         return;
+    EACH_PLACE (p, job) {
+        free (p->cannot);
+        p->cannot = NULL;
+    }
     facts_clear (&job->facts);
     free (job);
 }
@@ -144,8 +148,7 @@ static void _note_status (struct job *job, struct rank *rank, const struct statu
     job->budget.start_ms =
         signs->started_ms > job->budget.start_ms ? signs->started_ms : job->budget.start_ms;
     rank->alive = !status->ended;
-    if (p && signs->life <= p->life.number)
-        rank->has = signs->life;
+    rank->has = signs->life;
     if (p && p->phase == PLACE_BEGINS && rank->has == p->life.number)
         p->phase = PLACE_RUNS;
     if (p)
@@ -158,12 +161,6 @@ static void _note_status (struct job *job, struct rank *rank, const struct statu
 
 /* Reports: what they mean. */
 
-/* Its supervisor can begin no other life; or it tells of one that it was not told to begin. */
-static bool _can_begin_no_life (const struct place *p, const struct life_report *life)
-{
-    return life->life < 0 || life->life > p->life.number;
-}
-
 /* A life has ended. */
 static void _take_end (struct job *job, struct place *p, const struct status *status,
                        const struct exit_report *report)
@@ -175,7 +172,7 @@ static void _take_end (struct job *job, struct place *p, const struct status *st
     if (exit_report_failed (report))
         ledger_fail (job, p->end.at);
     p->end.kill_told = p->hung = false;
-    restarts_end (job, p, report, _can_begin_no_life (p, life), life->cannot);
+    restarts_end (job, p, report, life->life < 0, life->cannot);
 }
 
 /*
@@ -184,7 +181,7 @@ static void _take_end (struct job *job, struct place *p, const struct status *st
  */
 static void _take_unbegun (struct job *job, struct place *p, const struct status *status)
 {
-    if (_can_begin_no_life (p, &status->life) && !status->life.asked_signal)
+    if (status->life.life < 0 && !status->life.asked_signal)
         _take_end (job, p, status, status->report.kind == EXIT_REPORT_STOPPED ? &unstarted : &status->report);
     else
         restarts_withdraw (job, p, &status->report);
@@ -193,9 +190,8 @@ static void _take_unbegun (struct job *job, struct place *p, const struct status
 /* It waits, or is kept: what its life had left is stopped, or no other one can begin. */
 static void _take_waiting (struct job *job, struct place *p, const struct status *status)
 {
-    if (status->report.kind == EXIT_REPORT_STOPPED)
-        p->life.leaves = false;
-    if (_can_begin_no_life (p, &status->life))
+    p->life.leaves = false;
+    if (status->life.life < 0)
         restarts_cannot (job, p, status->life.cannot);
 }
 
@@ -278,8 +274,6 @@ void job_absent (struct job *job, int64_t now, struct rank *rank, int ms, int64_
 
 void job_returned (struct job *job, int64_t now, struct rank *rank, const struct status *status)
 {
-    struct place *p = rank->place;
-
     _set_time (job, now);
     rank->suspended = status->signs.suspended;
     /* It may be the first one after a suspension, which was none of the others' absence. */
@@ -287,9 +281,6 @@ void job_returned (struct job *job, int64_t now, struct rank *rank, const struct
     absence_end (job, rank);
     rank->told = (struct goal){ .life = -1, .code = GOAL_OWN_CODE };
     _take_status (job, rank, status);
-    /* What it was told may have been lost. */
-    if (p && p == rank->place && p->phase == PLACE_BEGINS && status->ended && !restarts_gather (job, p))
-        restarts_withdraw (job, p, &status->report);
 }
 
 /* The end. */
@@ -433,10 +424,9 @@ void job_time (struct job *job, int64_t now)
     absence_look_at_suspension (job);
     absence_look (job);
     absence_note_silence (job);
-    if (!job->suspended) {
-        restarts_replace_lost (job);
+    restarts_replace (job);
+    if (!job->suspended)
         absence_check (job);
-    }
     /* Those that are lost are not waited for any more. */
     absence_look (job);
     watchdog_check (job);

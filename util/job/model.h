@@ -102,6 +102,8 @@ struct place {
     struct life life;
     struct end end;
     bool hung; /* the present life was found to hang */
+    bool stuck; /* it waits for a life, which its rank cannot begin, */
+    char *cannot; /* ... for this reason; or NULL */
 };
 
 /* Ranks. */

@@ -6,6 +6,7 @@
 #include "restarts.h"
 
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "budget.h"
@@ -118,11 +119,11 @@ struct members {
     bool begins; /* a life has begun since that was collected */
 };
 
-/* A member that is lost; or that ended with 0, and is away, and no spare could have its place. */
+/* A member that is lost; or that ended with 0, and is lost when all begin again, as there are no spares. */
 static bool _is_gone (const struct job *job, const struct place *p)
 {
     return p->rank->lost
-           || (p->phase == PLACE_KEPT && job->run >= p->rank->away && !spares_choose (job, p->rank));
+           || (p->phase == PLACE_KEPT && job->run >= p->rank->away && job->config->lost_after == 0);
 }
 
 static struct members _members (const struct job *job)
@@ -156,8 +157,7 @@ static bool _is_needed (const struct job *job, const struct place *p, const stru
 {
     int others = all->going - (place_runs (p) || place_waits (p));
 
-    return p->duty.member && others > 0 && !all->final
-           && (restart_rule_total (&job->config->restart) > job->budget.used || job->budget.charged);
+    return job->config->restart.times > 0 && p->duty.member && others > 0 && !all->final;
 }
 
 /* What is told. */
@@ -276,23 +276,25 @@ enum decision restarts_hang (struct job *job, struct place *p)
 }
 
 /* When the job is over, only what begins within the grace of evaluators does. */
-static bool _is_late (const struct job *job, const struct place *p)
+static bool _is_late (const struct job *job)
 {
-    int nth = job->budget.row + !budget_covers (job, p);
+    int pause = restart_rule_pause (&job->config->restart, job->budget.row + 1);
 
-    return job->phase == JOB_FINISHES
-           && job->run + restart_rule_pause (&job->config->restart, nth) * SECOND_MS > job->finish.grace_over;
+    return job->phase == JOB_FINISHES && job->run + pause * SECOND_MS > job->finish.grace_over;
 }
 
 /* Spares. */
 
 static bool _can_move (const struct job *job, const struct place *p)
 {
-    struct place *unable = _members (job).unable;
+    bool paid = job->phase == JOB_GATHERS || budget_covers (job, p) || budget_left (job) > 0;
+    struct place *unable;
 
-    return job->config->lost_after > 0 && job->phase != JOB_FINISHES && p->phase != PLACE_KEPT
-           && p->future <= PLACE_CANNOT && (!unable || unable == p)
-           && (job->phase == JOB_GATHERS || budget_covers (job, p) || budget_left (job) > 0);
+    if (job->config->lost_after == 0 || job->phase == JOB_FINISHES || p->phase == PLACE_KEPT
+        || p->future > PLACE_CANNOT || !paid)
+        return false;
+    unable = _members (job).unable;
+    return !unable || unable == p;
 }
 
 /* A spare gets a place, and all gather: each has the addresses of others. */
@@ -306,11 +308,10 @@ static void _move_place (struct job *job, struct place *p, struct rank *spare)
     if (job->phase != JOB_GATHERS)
         _charge (job, p);
     spares_place (job, p, spare);
-    if (place_runs (p))
-        p->end.report = killed;
+    p->end.report = killed;
     p->phase = PLACE_WAITS;
     p->future = PLACE_MAY_BEGIN;
-    p->hung = false;
+    p->hung = p->stuck = false;
     p->life.leaves = false;
     p->life.ago_ms = 0;
     p->life.due = NEVER;
@@ -332,8 +333,7 @@ static void _tell_moves (struct job *job, struct fact *fact, enum fact_cause bec
 }
 
 /* A rank that is there cannot have, or should not have, the place any more. */
-static bool _move_one (struct job *job, struct place *p, const struct exit_report *report,
-                       enum fact_cause because)
+static bool _replace_one (struct job *job, struct place *p, enum fact_cause because)
 {
     bool joined = job->phase == JOB_GATHERS;
     struct rank *lost = p->rank, *spare = _can_move (job, p) ? spares_choose (job, lost) : NULL;
@@ -342,17 +342,16 @@ static bool _move_one (struct job *job, struct place *p, const struct exit_repor
     if (!spare)
         return false;
     _move_place (job, p, spare);
-    lost->end.report = *report;
     fact = facts_add (&job->facts, FACT_REPLACED, NULL);
     if (fact_name (fact, lost, 1)) {
-        fact->ranks[0].report = *report;
+        fact->ranks[0].report = lost->end.report;
         _tell_moves (job, fact, because, joined);
     }
     return true;
 }
 
 /* False if it is not to be replaced, or cannot be. */
-static bool _replace (struct job *job, struct place *p, struct fact **fact)
+static bool _replace_silent (struct job *job, struct place *p, struct fact **fact)
 {
     struct rank *lost = p->rank, *spare = NULL;
 
@@ -370,15 +369,15 @@ static bool _replace (struct job *job, struct place *p, struct fact **fact)
 }
 
 /* The first replacement makes all gather, and one that had ended with 0 is needed then. */
-void restarts_replace_lost (struct job *job)
+static void _replace_all_silent (struct job *job)
 {
-    bool joined = job->phase == JOB_GATHERS, more = !job->isolated;
+    bool joined = job->phase == JOB_GATHERS, more = true;
     struct fact *fact = NULL;
 
     while (more) {
         more = false;
         EACH_PLACE (p, job)
-            more = _replace (job, p, &fact) || more;
+            more = _replace_silent (job, p, &fact) || more;
     }
     if (fact && fact->ranks)
         _tell_moves (job, fact, FACT_IS_LOST, joined);
@@ -412,18 +411,44 @@ static int _failures (const struct job *job, const struct place *p)
     return p->life.failures + (job->phase == JOB_GATHERS && job->gather.failed == p->rank);
 }
 
-/* How the others ended does not matter: they may have failed because of it. */
-static void _leave_bad_node (struct job *job, struct place *p, const struct exit_report *report)
+/*
+ * How the others ended does not matter: they may have failed because of it. For evaluators and auxiliary
+ * tasks another node is not worth the restart of those that train.
+ */
+static void _leave_bad_node (struct job *job, struct place *p)
 {
-    /* Another node is not worth the restart of those that train. */
     bool serves = p->beside || p->kind == RULES_EVALUATOR;
-
     struct rank *failed = p->rank;
 
     /* What is still to be said of it is not true any more. */
-    if (place_waits (p) && _failures (job, p) >= MOST_FAILURES && !serves
-        && _move_one (job, p, report, FACT_FAILS_AGAIN))
+    if (_failures (job, p) >= MOST_FAILURES && !serves && _replace_one (job, p, FACT_FAILS_AGAIN))
         facts_add (&job->facts, FACT_DECIDED, failed)->decision = DECISION_NONE;
+}
+
+/* No spare has its place: it ends. */
+static void _give_up (struct job *job, struct place *p)
+{
+    struct exit_report report = p->end.report;
+
+    if (p->future == PLACE_MAY_BEGIN && (p->duty.alone || !_members (job).unable))
+        restarts_tell (job, p, &report, DECISION_CANNOT, p->cannot);
+    p->stuck = false;
+    place_forbid (p, PLACE_CANNOT);
+}
+
+void restarts_replace (struct job *job)
+{
+    if (job->isolated)
+        return;
+    if (!job->suspended)
+        _replace_all_silent (job);
+    EACH_PLACE (p, job)
+        if (!place_waits (p))
+            continue;
+        else if (!p->stuck)
+            _leave_bad_node (job, p);
+        else if (!_replace_one (job, p, FACT_IS_STUCK))
+            _give_up (job, p);
 }
 
 /* Ends. */
@@ -442,7 +467,6 @@ static void _restart (struct job *job, struct place *p, const struct exit_report
     else
         p->life.due = job->run + budget_pause (job) * SECOND_MS - p->life.ago_ms;
     restarts_tell (job, p, report, decision, NULL);
-    _leave_bad_node (job, p, report);
 }
 
 static void _decide (struct job *job, struct place *p, const struct exit_report *report, const char *why)
@@ -450,7 +474,7 @@ static void _decide (struct job *job, struct place *p, const struct exit_report 
     enum decision decision;
     struct members all;
 
-    if (_is_late (job, p))
+    if (_is_late (job))
         place_forbid (p, PLACE_LATE);
     decision = job->config->restart.times ? _judge_failure (job, p, report) : DECISION_NONE;
     if (decision == DECISION_ONE || decision == DECISION_ALL) {
@@ -466,45 +490,46 @@ static void _decide (struct job *job, struct place *p, const struct exit_report 
                 false, report);
 }
 
+/* Its supervisor can begin no other life: it gets a spare, or ends (restarts_replace ()). */
+static void _note_stuck (struct place *p, const char *why)
+{
+    p->stuck = true;
+    free (p->cannot);
+    p->cannot = why ? strdup (why) : NULL;
+}
+
+/* All begin again, and it is in. */
+static void _join (struct job *job, struct place *p, const struct exit_report *report)
+{
+    job->gather.opens =
+        moment_last (job->gather.opens, job->run + job->gather.pause * SECOND_MS - p->life.ago_ms);
+    _wait (job, p, report);
+    _note_first_to_fail (job, p);
+}
+
 void restarts_end (struct job *job, struct place *p, const struct exit_report *report, bool cannot,
                    const char *why)
 {
-    bool gathers = restarts_gather (job, p);
+    bool gathers = restarts_gather (job, p), again = restart_rule_covers (&job->config->restart, report);
 
-    if (cannot && !job->asked
-        && (gathers || report->kind == EXIT_REPORT_UNSTARTED
-            || restart_rule_covers (&job->config->restart, report))
-        && _move_one (job, p, report, FACT_IS_STUCK))
-        return;
-    if (cannot && gathers && p->future == PLACE_MAY_BEGIN && (p->duty.alone || !_members (job).unable))
-        restarts_tell (job, p, report, DECISION_CANNOT, why);
-    if (cannot)
+    if (cannot && !job->asked && (gathers || again || report->kind == EXIT_REPORT_UNSTARTED))
+        _note_stuck (p, why);
+    else if (cannot)
         place_forbid (p, PLACE_CANNOT);
-    if (!gathers) {
+    if (gathers)
+        _join (job, p, report);
+    else if (p->stuck)
+        _wait (job, p, report);
+    else
         _decide (job, p, report, why);
-        return;
-    }
-    job->gather.opens =
-        moment_last (job->gather.opens, job->run + job->gather.pause * SECOND_MS - p->life.ago_ms);
-    if (cannot) {
-        finish_end (job, p, PLACE_ENDED, false, report);
-        return;
-    }
-    _wait (job, p, report);
-    _note_first_to_fail (job, p);
-    _leave_bad_node (job, p, report);
 }
 
 void restarts_cannot (struct job *job, struct place *p, const char *why)
 {
-    struct exit_report report = p->end.report;
-
-    if (place_waits (p) && !job->asked) {
-        if (_move_one (job, p, &report, FACT_IS_STUCK))
-            return;
-        restarts_tell (job, p, &report, DECISION_CANNOT, why);
-    }
-    place_forbid (p, PLACE_CANNOT);
+    if (place_waits (p) && !job->asked)
+        _note_stuck (p, why);
+    else
+        place_forbid (p, PLACE_CANNOT);
 }
 
 void restarts_ask (struct job *job, const struct life_report *life)
@@ -569,8 +594,7 @@ static void _release (struct job *job, struct place *p)
 {
     struct exit_report report = p->end.report;
     bool failed = exit_report_failed (&report);
-    bool done = finish_stops (job, p) && _is_work_done (job) && !p->end.asked_signal
-                && (!failed || restart_rule_covers (&job->config->restart, &report));
+    bool done = finish_stops (job, p) && _is_work_done (job) && !p->end.asked_signal;
 
     restarts_tell (job, p, &report,
                    failed && p->future > PLACE_CANNOT ? _decision_of (p->future) : DECISION_NONE, NULL);
@@ -606,7 +630,7 @@ static void _look_at_gathering (struct job *job, const struct members *all)
 
     if (job->phase != JOB_GATHERS)
         return;
-    if (!_is_possible (job->gather.first, all) || all->unable) {
+    if (all->unable) {
         _end_gathering (job, true);
         return;
     }

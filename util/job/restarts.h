@@ -29,8 +29,11 @@ void restarts_cannot (struct job *job, struct place *place, const char *why);
 /* The life of this place has not begun, and is not to: it waits, if all gather, or its end stands. */
 void restarts_withdraw (struct job *job, struct place *place, const struct exit_report *report);
 
-/* Places whose rank was silent for too long get spares. */
-void restarts_replace_lost (struct job *job);
+/*
+ * Places get spares whose rank was silent for too long, can begin no other life, or was the first to fail
+ * again and again. A place whose rank can begin none, and that gets no spare, ends.
+ */
+void restarts_replace (struct job *job);
 
 /* The step was asked to end: nothing is restarted. */
 void restarts_ask (struct job *job, const struct life_report *life);
