@@ -378,7 +378,7 @@ static struct rank *_last_log (const struct job *job)
 }
 
 /* Once. The programs do not know of the watchdog. */
-static void _tell_that_nonerank_works (struct job *job)
+static void _tell_that_none_is_watched (struct job *job)
 {
     struct rank *last = _last_log (job);
     struct fact *fact;
@@ -435,7 +435,7 @@ void watchdog_check (struct job *job)
     if (_hangs (job))
         _ask (job);
     else
-        _tell_that_nonerank_works (job);
+        _tell_that_none_is_watched (job);
 }
 
 /* auto: when a silence will be too long, or it will be told that no task is watched. */
