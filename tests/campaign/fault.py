@@ -33,11 +33,11 @@ NO_RENDEZVOUS = (r"spank_tf: .*(no rendezvous listens on|could not be reached|"
 GOES_ON = r"spank_tf: .*tf-rendezvous was killed, and goes on"
 RENDEZVOUS_ENDED = r"spank_tf: .*the rendezvous does not answer; its tasks are not stopped"
 RANKS_LOST = (r"spank_tf: step .*ended before "
-              r"(the launch was complete|they had their TF_CONFIG.*): rank")
+              r"(the launch was complete|they had their TF_CONFIG.*): .*rank")
 RANKS_LATE = r"spank_tf: step .*(did not register within|no rank registered within)"
 SUPERVISORS_LOST = (r"spank_tf: step .*(these tasks count as ended, because the connections to "
-                    r"their supervisors are lost: rank|"
-                    r"without rank .* its workers would wait forever)")
+                    r"their supervisors are lost: |"
+                    r"without ps \d+ \(rank .* its workers would wait forever)")
 NO_FORK_SERVER = r"spank_tf: .* cannot start its program: tf-fork-server, which starts it, does not answer"
 PS_ENDED = r"spank_tf: .*the others are stopped"
 ENDING_SRUN = r"spank_tf: .*not every node reports the end of its tasks; ending srun"

@@ -27,8 +27,8 @@ LATE_SECONDS = 8
 # srun's exit code, and that of a task.
 HUNG = 124
 
-VERDICT = (r"spank_tf: step \d+\.\d+: no sign of life for (\d+) s: rank (\d+) \((\+?\w+ \d+)\) on (\S+)"
-           r" \((.*)\)(?:; \d+ others? since [\d:]{8})?(?:; \d+ others? moves?)?$")
+VERDICT = (r"spank_tf: step \d+\.\d+: no sign of life for (\d+) s: (\+?\w+ \d+) \(rank (\d+), (\S+)\)"
+           r", (.*?)(?:; \d+ others? since [\d:]{8})?(?:; \d+ others? moves?)?$")
 
 
 # The plan
@@ -132,7 +132,7 @@ class Hang(Fault):
 
 def verdicts(trial):
     """(seconds, rank, name, node, what is known) of each that srun has printed."""
-    return [(int(match[1]), int(match[2]), *match.groups()[2:])
+    return [(int(match[1]), int(match[3]), match[2], match[4], match[5])
             for match in re.finditer(VERDICT, clusters.read(trial.output), re.M)] if trial.plan.watch else []
 
 

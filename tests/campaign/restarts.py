@@ -27,7 +27,7 @@ SERVER = '"$life_check" serve $SLURM_TF_PORT > /dev/null 2>&1'
 DEFECTS = (4, 6, 8, 11)
 
 # The messages, with the tasks, how they ended, the pause and what is left
-_TASK = r"rank \d+ \(\+?\w+ \d+\) on [^\s,]+"
+_TASK = r"\+?\w+ \d+ \(rank \d+, [^\s,]+\)"
 _ENDED = rf"({_TASK}(?:, {_TASK})*(?: and \d+ more)?) ha(?:s|ve) ended at \d\d:\d\d:\d\d, ([^;]*)"
 _AGAIN = r" after (\d+) s \(restarts left: (\d+) in a row\)"
 ONE = _ENDED + "; (?:it is|they are) restarted" + _AGAIN
@@ -37,7 +37,7 @@ NONE_LEFT = _ENDED + r"; not restarted: \d+ restarts? (?:in a row )?without prog
 NOT = _ENDED + r"; not restarted: .*"
 # Reasons that only a fault explains.
 DISTURBED = r"; not restarted: (?:the step was asked to end|its supervisor was disconnected)"
-PS_TERMINATED = r"rank \d+ \(ps \d+\) on \S+ has ended, signal 15; the others are stopped"
+PS_TERMINATED = r"ps \d+ \(rank \d+, \S+\) has ended, signal 15; the others are stopped"
 BEGIN = r"all tasks begin again.*"
 LINES = rf"step \d+\.\d+: ({ONE}|{ALL}|{BEGIN}|{NONE_LEFT}|{NOT}|{PS_TERMINATED})$"
 

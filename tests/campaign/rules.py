@@ -25,12 +25,11 @@ USUAL = (r"step \d+\.\d+: (\d+ tasks? on \d+ nodes?, network .*|how its tasks en
          r"first to (?:fail|end): \+?\w+ \d+ on \S+ at [\d:]{8}, .*|logs are in .*|"
          + beside.FAILED + "|"
          r"the training (?:is over|has failed); waiting up to \d+ s for .*|"
-         r"rank \d+ \(ps \d+\) on \S+ failed, .*; its workers would wait for it forever and are "
+         r"ps \d+ \(rank \d+, \S+\) failed, .*; its workers would wait for it forever and are "
          r"stopped|"
-         r"rank \d+ \(\w+ \d+\) on \S+ failed, .*; spank_tf does not end the others, .*|"
-         r"rank \d+ \(\w+ \d+\) on \S+ (?:failed, .*|has saved, and ended with \d+); the others have 600 s to end, and are then stopped|"
-         r"the others cannot go on without rank .*; they have 600 s to end, and are then stopped|"
-         r"rank \d+ .*did not end within \d+ s of SIGTERM, and (?:was|were) killed; --tf-grace=.*|"
+         r"\w+ \d+ \(rank \d+, \S+\) failed, .*; spank_tf does not end the others, .*|"
+         r"\w+ \d+ \(rank \d+, \S+\) (?:failed, .*|has saved, and ended with \d+); the others have 600 s to end, and are then stopped|"
+         r"\+?\w+ \d+ \(rank \d+, .*did not end within \d+ s of SIGTERM, and (?:was|were) killed; --tf-grace=.*|"
          # The ledger.
          r"[\dhms ]+: [\dhms ]+ of (?:progress|runs, of which progress is not known) \(\d+ %[;)].*|"
          r"waiting for \d+ of \d+ ranks.*|no rank has registered yet)$")

@@ -130,7 +130,7 @@ TEST ("ranks that miss the deadline are named, and all ranks are refused")
     _await_message (&launch, 0);
     _expect_refusals (&launch, rank, 3);
     expect_stderr (&launch, "srun: error: spank_tf: step 12.0: 3 of 8 ranks did not register "
-                            "within 1 s, on n0, n1: rank 0 (ps 0), rank 1 (worker 0), rank 2 (worker 1)\n");
+                            "within 1 s, on n0, n1: ps 0 (rank 0), worker 0 (rank 1), worker 1 (rank 2)\n");
 }
 
 TEST ("no rank registers: a message says so, and later ranks are refused")
@@ -190,7 +190,7 @@ TEST ("a rank that does not acknowledge its answer is named, and may register ag
     close (rank[2]);
     _await_message (&launch, 500000);
     expect_stderr (&launch, "srun: error: spank_tf: step 12.0: 1 of 8 ranks ended before they had "
-                            "their TF_CONFIG, and the others have started: rank 2 (worker 1) on n1\n");
+                            "their TF_CONFIG, and the others have started: worker 1 (rank 2, n1)\n");
     rank[2] = register_rank (&launch, 2);
     expect_answer (&launch, 2, rank[2]);
     launch_expect_exit (&launch);
@@ -480,7 +480,7 @@ TEST ("a node with the token cannot speak for the task of another node, even aft
     _expect_times (&launch, "failed, exit 3; spank_tf does not end the others", 1);
     _expect_times (
         &launch,
-        "srun: spank_tf: step 12.0: refused a connection for rank 2 (worker 1) on n1: it came from "
+        "srun: spank_tf: step 12.0: refused a connection for worker 1 (rank 2, n1): it came from "
         "127.0.0.2 (\"n1\"), and the rank had registered from 127.0.0.1\n",
         2);
 }

@@ -129,7 +129,7 @@ usable_again ()
     since=$(now_ms)
     kill -KILL "$(pgrep -xu "$user" tf-rank --nslist net --ns "$(< "$SPANK_TF_CLUSTER/$(node 3).pid")")"
     within 4000 waiting_ranks 0
-    prints_only "1 of 3 ranks ended before the launch was complete: rank 2 \(worker 1\) on $(node 3)"
+    prints_only "1 of 3 ranks ended before the launch was complete: worker 1 \(rank 2, $(node 3)\)"
     continue_slurmd 2
     srun_ends 20
     [ "$status" -ne 0 ] || fail "srun succeeds"
@@ -195,10 +195,10 @@ only_node_ends ()
             4 | 41 | 42) kill -9 $$ ;;
         esac
         exec sleep 600'
-    eventually 60 printed 'rank 4 .* it is restarted after 4 s'
+    eventually 60 printed 'rank 4, .* it is restarted after 4 s'
     kill_slurmstepd 3
     only_node_ends 3
-    eventually 20 printed 'rank 4 .*; not restarted: its slurmstepd has died' || fail "no line says that: $(< "$srun_output")"
+    eventually 20 printed 'rank 4, .*; not restarted: its slurmstepd has died' || fail "no line says that: $(< "$srun_output")"
     [ "$(wc -l < "$work/started.4")" -eq 3 ] || fail "there was another life"
     end_leftovers
 }

@@ -22,7 +22,7 @@ setup_file ()
     start_step --tf-timeout=4 "${program[@]}"
     eventually 20 waiting_ranks 4
     within 6000 waiting_ranks 0
-    prints_only "2 of 6 ranks did not register within 4 s, on $(node 2): rank 2 \(worker 1\), rank 3 \(worker 2\)"
+    prints_only "2 of 6 ranks did not register within 4 s, on $(node 2): worker 1 \(rank 2\), worker 2 \(rank 3\)"
     continue_slurmd 2
     srun_ends 20
     [ "$status" -ne 0 ] || fail "srun succeeds"
@@ -36,7 +36,7 @@ setup_file ()
     start_step --tf-timeout=4 "${program[@]}"
     eventually 20 waiting_ranks 4
     within 6000 waiting_ranks 0
-    prints_only "2 of 6 ranks did not register within 4 s, on $(node 2): rank 2 \(worker 1\), rank 3 \(worker 2\)"
+    prints_only "2 of 6 ranks did not register within 4 s, on $(node 2): worker 1 \(rank 2\), worker 2 \(rank 3\)"
     # Slurm itself waits for its message timeout.
     srun_ends 30
     [ "$status" -ne 0 ] || fail "srun succeeds"
@@ -54,7 +54,7 @@ setup_file ()
     within 9000 srun_ended
     srun_ends 0
     [ "$status" -ne 0 ] || fail "srun succeeds"
-    printed "error: spank_tf: step $job\.[0-9]+: 2 of 6 ranks did not register within 2 s, on $(node 3): rank 4 \(worker 3\), rank 5 \(worker 4\)$"
+    printed "error: spank_tf: step $job\.[0-9]+: 2 of 6 ranks did not register within 2 s, on $(node 3): worker 3 \(rank 4\), worker 4 \(rank 5\)$"
     printed "error: spank_tf: $(node 3): the rendezvous, .*, could not be reached: Connection timed out"
     no_program_started
 }
@@ -68,7 +68,7 @@ setup_file ()
     eventually 20 registered 4
     cut_off 2
     within 11000 waiting_ranks 0
-    prints_only "2 of 6 ranks did not register within 4 s, on $(node 3): rank 4 \(worker 3\), rank 5 \(worker 4\)"
+    prints_only "2 of 6 ranks did not register within 4 s, on $(node 3): worker 3 \(rank 4\), worker 4 \(rank 5\)"
     continue_slurmd 3
     srun_ends 30
     [ "$status" -ne 0 ] || fail "srun succeeds"

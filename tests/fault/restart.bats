@@ -161,7 +161,7 @@ worker_has_no_supervisor ()
     kill -9 "$barrier"
     touch "$lives/end"
     step_ends
-    printed 'these tasks count as ended, because the connections to their supervisors are lost: rank 1 (worker 0) on ' &&
+    printed 'these tasks count as ended, because the connections to their supervisors are lost: worker 0 (rank 1, ' &&
         printed '; the restart of all tasks is given up' || fail "no line says that"
     ! lives 0 2 && ! lives 2 2 || fail "the others were restarted"
 }

@@ -44,30 +44,30 @@ after_test ()
 @test "it is stopped when the work is done; its failure is reported at once and ends nothing else" {
     slurm timeout 60 srun -Q -N3 -n5 --tf-show --tf-tasks=worker:2,+data:2,+log ./by-role data0='exit 3' log='exit 0' \
         worker0='exit 0' worker1='await reported' 2> "$work/err" &
-    eventually 30 grep -q 'rank 2 (+data 0) on .* failed, exit 3; spank_tf stops no other task' "$work/err" ||
+    eventually 30 grep -q '+data 0 (rank 2, .*) failed, exit 3; spank_tf stops no other task' "$work/err" ||
         fail "not reported: $(< "$work/err")"
     touch "$work/mark.reported"
     status=0
     wait $! || status=$?
     # shellcheck disable=SC2034  # for step_and_tasks_end
     stderr=$(< "$work/err") took=0
-    message='srun: error: spank_tf: step J.S: rank 2 (+data 0) on NODE failed, exit 3; spank_tf stops no other task'
+    message='srun: error: spank_tf: step J.S: +data 0 (rank 2, NODE) failed, exit 3; spank_tf stops no other task'
     step_and_tasks_end 3 'exit 0' 'exit 0' 'exit 3' stopped 'exit 0'
 }
 
 @test "it serves until the evaluator has ended too, and fails with a ps's cluster as without" {
-    message='srun: spank_tf: step J.S: the training is over; waiting up to 900 s for rank 1 (evaluator 0) on NODE'
+    message='srun: spank_tf: step J.S: the training is over; waiting up to 900 s for evaluator 0 (rank 1, NODE)'
     run_and_show -N3 -n3 --tf-tasks=worker,evaluator,+data ./by-role worker='exit 0' \
         evaluator='sleep 0.5; kill -0 $(cat data) && exit 0; exit 4' data='echo $$ > data; exec sleep 1000'
     step_and_tasks_end 0 'exit 0' 'exit 0' stopped
-    message='srun: error: spank_tf: step J.S: rank 3 (+data 0) on NODE failed, signal 9; spank_tf stops no other task'
+    message='srun: error: spank_tf: step J.S: +data 0 (rank 3, NODE) failed, signal 9; spank_tf stops no other task'
     run_and_show -N2 -n4 --tf-tasks=chief,ps,worker,+data ./by-role data='mark dead; kill -KILL $$' chief='await dead; sleep 0.5'
     step_and_tasks_end 137 'exit 0' stopped stopped 'signal 9'
 }
 
 # bats test_tags=core
 @test "with -K its failure ends the step, and the message is still true" {
-    message='srun: error: spank_tf: step J.S: rank 1 (+data 0) on NODE failed, exit 3; spank_tf stops no other task'
+    message='srun: error: spank_tf: step J.S: +data 0 (rank 1, NODE) failed, exit 3; spank_tf stops no other task'
     run_step -K -N2 -n2 --tf-show --tf-tasks=worker,+data ./by-role data='exit 3'
     [ "$status" -eq 137 ] || [ "$status" -eq 143 ] || fail "srun's exit code"
     [ "$(plugin_messages)" = "$message" ] || fail "the message differs"
@@ -75,7 +75,7 @@ after_test ()
 
 # bats test_tags=core
 @test "with --tf-restart it is restarted alone, with the same address" {
-    message="srun: spank_tf: step J.S: rank 2 (+data 0) on NODE has ended at TIME, signal 9; it is restarted after 1 s (restarts left: 2 in a row)"
+    message="srun: spank_tf: step J.S: +data 0 (rank 2, NODE) has ended at TIME, signal 9; it is restarted after 1 s (restarts left: 2 in a row)"
     run_and_show -N3 -n3 --tf-restart=3 --tf-tasks=worker:2,+data ./by-role worker='await again' \
         data='echo $SLURM_TF_ADDRESS:$SLURM_TF_PORT $SLURM_TF_DATA >> data
             [ -n "$SLURM_TF_RESTART" ] || kill -KILL $$; mark again; exec sleep 1000'

@@ -58,17 +58,17 @@ after_test ()
 
 # bats test_tags=core,release
 @test "a ps that fails, by an exit code or a signal, ends the job with a message" {
-    message='srun: error: spank_tf: step J.S: rank 2 (ps 1) on NODE failed, exit 3; its workers would wait for it forever and are stopped'
+    message='srun: error: spank_tf: step J.S: ps 1 (rank 2, NODE) failed, exit 3; its workers would wait for it forever and are stopped'
     run_and_show -N3 -n4 --tf-tasks=chief,ps:2,worker ./by-role ps1='exit 3'
     step_and_tasks_end 3 stopped stopped 'exit 3' stopped
-    message='srun: error: spank_tf: step J.S: rank 0 (ps 0) on NODE failed, signal 9; its workers would wait for it forever and are stopped'
+    message='srun: error: spank_tf: step J.S: ps 0 (rank 0, NODE) failed, signal 9; its workers would wait for it forever and are stopped'
     run_step -N3 -n3 --tf-tasks=ps,worker:2 ./by-role ps='kill -KILL $$'
     step_ends 137
 }
 
 @test "a ps whose program cannot be started counts as failed" {
     printf '%s\n' '0,2 ./by-role' '1 ./nothing' > "$work/programs"
-    message='srun: error: spank_tf: step J.S: rank 1 (ps 0) on NODE failed, exit 2 (its program was not started; slurmstepd says why); its workers would wait for it forever and are stopped'
+    message='srun: error: spank_tf: step J.S: ps 0 (rank 1, NODE) failed, exit 2 (its program was not started; slurmstepd says why); its workers would wait for it forever and are stopped'
     run_and_show -N3 -n3 --tf-tasks=chief,ps,worker --multi-prog programs
     step_and_tasks_end 2 stopped 'exit 2 (its program was not started; slurmstepd says why)' stopped
     [[ $stderr == *slurmstepd*'error: execve(): '*'./nothing: No such file or directory'* ]] || fail "slurmstepd does not say why"
@@ -92,18 +92,18 @@ after_test ()
 @test "with a ps, srun says once that a worker has failed, and that the others go on" {
     run_step -N3 -n4 --tf-tasks=chief,ps,worker:2 ./by-role worker0='exit 3' worker1='sleep 0.5; exit 4' chief='sleep 1'
     [ "$status" -eq 4 ] || fail "srun's exit code"
-    [ "$(grep -c 'rank 2 (worker 0) on .* failed, exit 3; spank_tf does not end the others, which may wait for it; srun -K does$' <<< "$stderr")" -eq 1 ] &&
+    [ "$(grep -c 'worker 0 (rank 2, .*) failed, exit 3; spank_tf does not end the others, which may wait for it; srun -K does$' <<< "$stderr")" -eq 1 ] &&
         [ "$(grep -c 'does not end the others' <<< "$stderr")" -eq 1 ] || fail "it does not"
 }
 
 # bats test_tags=core,release
 @test "without a ps, tasks end by themselves, each in its own time" {
-    message='srun: error: spank_tf: step J.S: rank 0 (chief 0) on NODE failed, exit 3; the others have 30 s to end, and are then stopped'
+    message='srun: error: spank_tf: step J.S: chief 0 (rank 0, NODE) failed, exit 3; the others have 30 s to end, and are then stopped'
     run_and_show -N3 -n4 --tf-tasks=chief,worker:3 ./by-role chief='mark failed; exit 3' worker0='await failed; sleep 0.5; kill -KILL $$' \
         worker='await failed; sleep 0.5; exit 5'
     # The others end with 3 at most, so that srun does.
     step_and_tasks_end 3 'exit 3' 'signal 9' 'exit 5' 'exit 5'
-    message='srun: error: spank_tf: step J.S: rank 0 (worker 0) on NODE failed, exit 3; the others have 30 s to end, and are then stopped'
+    message='srun: error: spank_tf: step J.S: worker 0 (rank 0, NODE) failed, exit 3; the others have 30 s to end, and are then stopped'
     run_step -N3 -n3 --tf-tasks=worker:3 ./by-role worker0='exit 3' worker='sleep 1.5; echo trained'
     step_ends 3
     [ "$output" = $'trained\ntrained' ] || fail "a worker was stopped"
@@ -112,13 +112,13 @@ after_test ()
 # bats test_tags=core,release
 @test "without a ps, a task that fails ends the job: the others are stopped after a while" {
     site_arguments fail_grace=2
-    message='srun: error: spank_tf: step J.S: rank 1 (worker 0) on NODE failed, exit 1; the others have 2 s to end, and are then stopped'
+    message='srun: error: spank_tf: step J.S: worker 0 (rank 1, NODE) failed, exit 1; the others have 2 s to end, and are then stopped'
     run_and_show -N3 -n4 --tf-tasks=chief,worker:3 ./by-role worker0='exit 1' worker1='exit 0'
     step_and_tasks_end 1 stopped 'exit 1' 'exit 0' stopped
     ((took >= 2)) || fail "they had no time to end"
     [[ $stderr == *': first to fail: worker 0 on '*', exit 1'* ]]
     site_arguments fail_grace=0
-    message='srun: error: spank_tf: step J.S: rank 0 (worker 0) on NODE failed, signal 9; the others are stopped'
+    message='srun: error: spank_tf: step J.S: worker 0 (rank 0, NODE) failed, signal 9; the others are stopped'
     run_and_show -N3 -n3 --tf-tasks=worker:3 ./by-role worker0='kill -KILL $$'
     step_and_tasks_end 137 'signal 9' stopped stopped
 }
@@ -128,7 +128,7 @@ after_test ()
     local stop
 
     site_arguments fail_grace=0
-    message='srun: error: spank_tf: step J.S: rank 3 (+data 0) on NODE failed, exit 4; spank_tf stops no other task'
+    message='srun: error: spank_tf: step J.S: +data 0 (rank 3, NODE) failed, exit 4; spank_tf stops no other task'
     run_and_show -N2 -n4 --tf-tasks=worker:2,evaluator,+data ./by-role data='mark data; exit 4' evaluator='await data; sleep 0.5; mark failed; exit 3' \
         worker='await failed; sleep 1; exit 0'
     step_and_tasks_end 4 'exit 0' 'exit 0' 'exit 3' 'exit 4'
@@ -209,12 +209,12 @@ sleep 100')
 
 # bats test_tags=core,release,once
 @test "the job waits for an evaluator only, which ends by itself" {
-    message='srun: spank_tf: step J.S: the training is over; waiting up to 900 s for rank 3 (evaluator 0) on NODE'
+    message='srun: spank_tf: step J.S: the training is over; waiting up to 900 s for evaluator 0 (rank 3, NODE)'
     run_and_show -N3 -n4 --tf-tasks=chief,ps,worker,evaluator ./by-role chief='await ready; exit 0' \
         worker='trap "mark stopped; exit" TERM; sleep 1000 & mark ready; wait' evaluator='await stopped; sleep 0.5; exit 3'
     step_and_tasks_end 3 'exit 0' stopped stopped 'exit 3'
     # The same in a job without a ps.
-    message='srun: spank_tf: step J.S: the training is over; waiting up to 900 s for rank 2 (evaluator 0) on NODE'
+    message='srun: spank_tf: step J.S: the training is over; waiting up to 900 s for evaluator 0 (rank 2, NODE)'
     run_and_show -N3 -n3 --tf-tasks=worker:2,evaluator ./by-role worker0='exit 0' worker1='sleep 0.5; mark last' \
         evaluator='await last; sleep 0.5; exit 0'
     step_and_tasks_end 0 'exit 0' 'exit 0' 'exit 0'
@@ -223,16 +223,16 @@ sleep 100')
 # bats test_tags=core,release,once
 @test "an evaluator is stopped after its grace time" {
     site_arguments eval_grace=2
-    message='srun: spank_tf: step J.S: the training is over; waiting up to 2 s for rank 3 (evaluator 0) on NODE'
+    message='srun: spank_tf: step J.S: the training is over; waiting up to 2 s for evaluator 0 (rank 3, NODE)'
     run_and_show -N3 -n4 --tf-tasks=chief,ps,worker,evaluator ./by-role chief='exit 0'
     step_and_tasks_end 0 'exit 0' stopped stopped stopped
     ((took >= 2)) || fail "it had no grace time"
     # A failed job is not waited for longer than the others.
     site_arguments eval_grace=60 fail_grace=1
-    message='srun: spank_tf: step J.S: the training has failed; waiting up to 1 s for rank 3 (evaluator 0) on NODE'
+    message='srun: spank_tf: step J.S: the training has failed; waiting up to 1 s for evaluator 0 (rank 3, NODE)'
     run_and_show -N3 -n4 --tf-tasks=chief,ps,worker,evaluator ./by-role chief='exit 3'
     step_and_tasks_end 3 'exit 3' stopped stopped stopped
-    message='srun: spank_tf: step J.S: the training has failed; waiting up to 1 s for rank 1 (evaluator 0) on NODE'
+    message='srun: spank_tf: step J.S: the training has failed; waiting up to 1 s for evaluator 0 (rank 1, NODE)'
     run_and_show -N2 -n2 --tf-tasks=chief,evaluator ./by-role chief='exit 3'
     step_and_tasks_end 3 'exit 3' stopped
     message=${message/rank 1/rank 3}
@@ -384,7 +384,7 @@ parents ()
 
 # bats test_tags=core
 @test "the first failure is named in a step of workers without a ps" {
-    message='srun: error: spank_tf: step J.S: rank 2 (worker 2) on NODE failed, exit 3; the others have 30 s to end, and are then stopped'
+    message='srun: error: spank_tf: step J.S: worker 2 (rank 2, NODE) failed, exit 3; the others have 30 s to end, and are then stopped'
     run_step -N2 -n3 --tf-tasks=worker:3 ./by-role worker2="mark failed; exit 3" worker="await failed; sleep 0.5"
     step_ends 3
     [ "$(grep -c ' first to fail: worker 2 on .*, exit 3$' <<< "$stderr")" -eq 1 ] || fail "it is not named"
@@ -473,7 +473,7 @@ END
     local stubborn='trap "" TERM INT HUP; mark ready; while :; do sleep 1; done' message
 
     # shellcheck disable=SC2034  # step_and_tasks_end reads it
-    message='srun: spank_tf: step J.S: rank 1 (ps 0) on NODE did not end within 1 s of SIGTERM, and was killed; --tf-grace=SECONDS gives tasks that are stopped more time'
+    message='srun: spank_tf: step J.S: ps 0 (rank 1, NODE) did not end within 1 s of SIGTERM, and was killed; --tf-grace=SECONDS gives tasks that are stopped more time'
     site_arguments stop_grace=1
     run_and_show -N2 -n3 --tf-tasks=chief,ps,worker ./by-role ps="$stubborn" chief='await ready; exit 3'
     step_and_tasks_end 3 'exit 3' 'killed after 1 s' stopped
@@ -505,7 +505,7 @@ END
 # bats test_tags=core,release
 @test "daemons of a task, in sessions of their own, are stopped with it, and do not delay the end" {
     # shellcheck disable=SC2034  # step_and_tasks_end reads it
-    local message='srun: spank_tf: step J.S: rank 1 (ps 0) on NODE, rank 2 (worker 0) on NODE did not end within 1 s of SIGTERM, and were killed; --tf-grace=SECONDS gives tasks that are stopped more time'
+    local message='srun: spank_tf: step J.S: ps 0 (rank 1, NODE), worker 0 (rank 2, NODE) did not end within 1 s of SIGTERM, and were killed; --tf-grace=SECONDS gives tasks that are stopped more time'
     local daemons
 
     site_arguments stop_grace=1
@@ -539,7 +539,7 @@ for (;;) { exit if fork }
 END
     # As another user: the limit applies to all processes of a user. It takes a while.
     # shellcheck disable=SC2034  # step_and_tasks_end reads it
-    message='srun: spank_tf: step J.S: rank 1 (ps 0) on NODE did not end within 1 s of SIGTERM, and was killed; --tf-grace=SECONDS gives tasks that are stopped more time'
+    message='srun: spank_tf: step J.S: ps 0 (rank 1, NODE) did not end within 1 s of SIGTERM, and was killed; --tf-grace=SECONDS gives tasks that are stopped more time'
     user=$other_user run_and_show -N2 -n3 --tf-tasks=chief,ps,worker ./by-role ps='exec prlimit --nproc=200 perl more' \
         chief='await ready; sleep 0.3'
     step_and_tasks_end 0 'exit 0' 'killed after 1 s' stopped
@@ -875,7 +875,7 @@ exit 4
 END
     [ "$status" -eq 4 ] || fail "the script has another exit code"
     [ "$(grep -v ^task-check: <<< "$output")" = $'code 3\nwell\ncode 137' ] && all_ok "$output" 6 || fail "the script continues otherwise"
-    message='srun: error: spank_tf: step J.S: rank 1 (ps 0) on NODE failed, signal 9; its workers would wait for it forever and are stopped'
+    message='srun: error: spank_tf: step J.S: ps 0 (rank 1, NODE) failed, signal 9; its workers would wait for it forever and are stopped'
     [ "$(plugin_messages)" = "$message" ] || fail "not this message alone"
 }
 
@@ -889,11 +889,11 @@ END
     mkdir "$work/lib"
     cp "$lib/tf-rendezvous" "$lib/tf-addresses" "$work/lib"
     "$tests/cluster" run --on "$(node 2)" mount --bind "$work/lib" "$lib"
-    message="srun: error: spank_tf: step J.S: rank 2 (worker 0) on NODE: $lib/tf-supervise: No such file or directory; spank-tf is not installed completely there"
+    message="srun: error: spank_tf: step J.S: worker 0 (rank 2, NODE): $lib/tf-supervise: No such file or directory; spank-tf is not installed completely there"
     run_step -w "$nodes" --ntasks-per-node=2 --tf-tasks=chief,ps,worker:2 sh -c 'touch started'
     step_ends 1
     [ ! -e "$work/started" ] || fail "a program was started"
-    message="srun: spank_tf: step J.S: rank 2 (worker 2) on NODE: $lib/tf-supervise: No such file or directory; spank-tf is not installed completely there; the step runs without supervisors, so srun does not report which task fails first"
+    message="srun: spank_tf: step J.S: worker 2 (rank 2, NODE): $lib/tf-supervise: No such file or directory; spank-tf is not installed completely there; the step runs without supervisors, so srun does not report which task fails first"
     run_step -w "$nodes" --ntasks-per-node=2 --tf-tasks=worker:4 "$task_check" --roles=worker,worker,worker,worker
     step_ends 0
     all_ok "$output" 4 || fail "a task is not ok"

@@ -45,10 +45,10 @@ launch_beside ()
     # With a ps tasks need a supervisor; a chief and workers can do without.
     run --separate-stderr slurm srun -Q -w "$(node 1)" -n2 --tf-tasks=chief,worker "$task_check" --roles=chief,worker
     [ "$status" -eq 0 ]
-    [[ $stderr == "srun: spank_tf: step "*": rank 0 (chief 0) on $(node 1): $why; the step runs without supervisors, so srun does not report which task fails first" ]]
+    [[ $stderr == "srun: spank_tf: step "*": chief 0 (rank 0, $(node 1)): $why; the step runs without supervisors, so srun does not report which task fails first" ]]
     run --separate-stderr slurm srun -Q -w "$(node 1)" -n2 --tf-tasks=ps,worker touch started
     [ "$status" -eq 1 ]
-    [[ $stderr == *"rank 0 (ps 0) on $(node 1): $why"* && $stderr != *installed* ]]
+    [[ $stderr == *"ps 0 (rank 0, $(node 1)): $why"* && $stderr != *installed* ]]
     [ ! -e "$SPANK_TF_CLUSTER/work/started" ]
 }
 

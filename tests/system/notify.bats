@@ -415,9 +415,9 @@ PYTHON
         [ "$SLURM_TF_RESTART" ] || exec sleep 60
         [ $SLURM_PROCID = 1 ] || exit 3'
     notifiers_end 10
-    diff <(sed -E 's/step [0-9]+\.0 of user [^ :]+/STEP/; s/on [^ ,]*[0-9],/on NODE,/' "$work/events/log") - <<'LOG'
+    diff <(sed -E 's/step [0-9]+\.0 of user [^ :]+/STEP/; s/(\(rank [0-9], )[^)]+\)/\1NODE)/' "$work/events/log") - <<'LOG'
 STEP: start, worker:2 on 2 nodes
-STEP: restart of all tasks, restarts left: 0: rank 1 (worker 1) on NODE, signal 9
-STEP: end, first to fail: rank 0 (worker 0) on NODE, exit 3
+STEP: restart of all tasks, restarts left: 0: worker 1 (rank 1, NODE), signal 9
+STEP: end, first to fail: worker 0 (rank 0, NODE), exit 3
 LOG
 }

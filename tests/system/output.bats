@@ -374,7 +374,7 @@ refused ()
     rm -f "$work/started"
     run --separate-stderr slurm timeout 60 srun -Q -N2 -n3 --tf-tasks=ps,worker:2 "$@" touch started
     printed=$(sed -E '/: error: [^ ]+: tasks? [0-9,-]+: Exited with exit code 1$/d
-                   s/step [0-9.]+: rank [0-9] \([a-z0-9 ]+\) on [^:]+/RANK/; s/step [0-9.]+/STEP/' <<< "$stderr")
+                   s/step [0-9.]+: [a-z]+ [0-9] \(rank [0-9], [^)]+\)/RANK/; s/step [0-9.]+/STEP/' <<< "$stderr")
     [ "$status" -eq 1 ] && [ "$printed" = "srun: error: spank_tf: $line" ] || fail "it is not refused by \"$line\" alone"
     [ ! -e "$work/started" ] || fail "a program was started"
 }
@@ -400,7 +400,7 @@ refused ()
     "$tests/cluster" run --on "$(node 2)" -- mount -t tmpfs -o ro none "$work/$logs"
     refused "RANK: --tf-log-dir: $work/$logs/a: Read-only file system" -w "$(node 1),$(node 2)" --tf-log-dir="$logs/a"
     "$tests/cluster" run --on "$(node 2)" -- umount "$work/$logs"
-    [[ $stderr == *"rank 2 (worker 1) on $(node 2): "* ]] || fail "another node is named"
+    [[ $stderr == *"worker 1 (rank 2, $(node 2)): "* ]] || fail "another node is named"
 }
 
 # A group's project: its owner is another member. The last directory is one for all users, such as /tmp.
@@ -717,7 +717,7 @@ finally:
     [[ $stderr == *'"cause":"connection"'* ]] || fail "JSON does not have the cause of the other"
     # It is stopped in its end.
     fails_of "$lost" "$at_exit" --tf-restart=1,any
-    grep -qE 'spank_tf: step [^ ]+: rank 0 \(worker 0\) on [^ ]+ lost a connection; rank 1 \(worker 1\) on [^ ]+ had printed a traceback at [0-9:]{8}: "ValueError: NaN in the loss"; its log is ' <<< "$stderr" ||
+    grep -qE 'spank_tf: step [^ ]+: worker 0 \(rank 0, [^ ]+\) lost a connection; worker 1 \(rank 1, [^ ]+\) had printed a traceback at [0-9:]{8}: "ValueError: NaN in the loss"; its log is ' <<< "$stderr" ||
         fail "it is not named before the restart"
 }
 
@@ -761,7 +761,7 @@ finally:
     run --separate-stderr slurm srun -Q -N2 -n3 --tf-tasks=ps,worker:2 --tf-stop=auto --tf-log-dir="$logs" --tf-ib=auto \
         sh -c 'case $SLURM_PROCID in 0) exit 2;; *) exec sleep 60;; esac'
     [ "$(grep -c 'spank_tf: .*InfiniBand' <<< "$stderr")" -eq 1 ] || fail "no message about InfiniBand"
-    [ "$(grep -c 'rank 0 (ps 0) .* failed, exit 2' <<< "$stderr")" -eq 1 ] || fail "no message about the ps"
+    [ "$(grep -c 'ps 0 (rank 0, .*) failed, exit 2' <<< "$stderr")" -eq 1 ] || fail "no message about the ps"
     diff <(grep spank_tf <<< "$stderr") <(undated "$work/$logs/master.log" | grep '^srun: ')
     diff <(undated "$work/$logs/master.log" | grep -v '^srun: ' | plain) <(tables "exit 2" stopped stopped)
 }

@@ -79,7 +79,7 @@ occupy ()
         launch worker,worker,worker,worker -w "$(node 1)" -n4 --tf-ports=28000-28005 --tf-tasks=worker:4
         [ "$(tr ' ' '\n' <<< "$occupied $(ports)" | sort -u | wc -l)" -eq 6 ] || fail "$occupied and $(ports)"
         run slurm srun -Q -w "$(node 1)" -n5 --tf-ports=28000-28005 --tf-tasks=worker:5 touch started
-        [[ $status -ne 0 && $output =~ srun:\ error:\ spank_tf:\ step\ [0-9.]+:\ rank\ [0-4]\ \(worker\ [0-4]\)\ on\ "$(node 1)":\ no\ port\ of\ 28000-28005\ is\ free ]] ||
+        [[ $status -ne 0 && $output =~ srun:\ error:\ spank_tf:\ step\ [0-9.]+:\ worker\ [0-4]\ \(rank\ [0-4],\ "$(node 1)"\):\ no\ port\ of\ 28000-28005\ is\ free ]] ||
             fail "not refused, or without rank, node and range"
         "$tests/cluster" run --user "$first" -- scancel --user "$first"
         nothing_left

@@ -170,7 +170,7 @@ END
     run --separate-stderr slurm srun -Q -N1 -n2 --tf-ports=28000-28003 --tf-frameworks=torch --tf-tasks=worker:2 python3 meet.py --where
     [ "$status" -eq 0 ] && [[ $output =~ :2800[0-3]$ ]] || fail "not in the range"
     run --separate-stderr slurm srun -Q -N1 -n1 --tf-ports=28000 --tf-frameworks=torch --tf-tasks=worker python3 meet.py
-    [ "$status" -ne 0 ] && [[ $stderr == *'rank 0 (worker 0) on '*' has no second port, for MASTER_PORT: --tf-ports has too few'* ]] ||
+    [ "$status" -ne 0 ] && [[ $stderr == *'worker 0 (rank 0, '*') has no second port, for MASTER_PORT: --tf-ports has too few'* ]] ||
         fail "it is not refused"
     # Slurm reserves one more than a node has tasks.
     run --separate-stderr slurm srun -Q -N2 -n4 --tf-ports=reserved --tf-frameworks=torch --tf-tasks=worker:4 \
@@ -187,7 +187,7 @@ END
 @test "one notice names a task that has fewer GPUs than LOCAL_RANK needs, and what avoids that" {
     run --separate-stderr slurm srun -Q -N2 -n4 --ntasks-per-node=2 --gpus-per-task=1 --tf-frameworks=torch --tf-tasks=worker:4 \
         sh -c 'echo $LOCAL_RANK ${CUDA_VISIBLE_DEVICES}'
-    [ "$status" -eq 0 ] && [[ $stderr =~ ^'srun: spank_tf: step '[0-9.]+': rank 1 (worker 1) on pyt1 has LOCAL_RANK 1 and sees 1 GPU, numbered from 0: torch.cuda.set_device (LOCAL_RANK) fails there. With --gpus-per-node in the place of --gpus-per-task each task sees all GPUs of its node'$ ]] ||
+    [ "$status" -eq 0 ] && [[ $stderr =~ ^'srun: spank_tf: step '[0-9.]+': worker 1 (rank 1, pyt1) has LOCAL_RANK 1 and sees 1 GPU, numbered from 0: torch.cuda.set_device (LOCAL_RANK) fails there. With --gpus-per-node in the place of --gpus-per-task each task sees all GPUs of its node'$ ]] ||
         fail "no such notice"
     run --separate-stderr slurm srun -Q -N2 -n4 --ntasks-per-node=2 --gpus-per-node=2 --tf-frameworks=torch --tf-tasks=worker:4 \
         sh -c 'echo $LOCAL_RANK $CUDA_VISIBLE_DEVICES'

@@ -391,15 +391,15 @@ accepted ()
 # bats test_tags=core,release
 @test "a range without a free port on a node is refused, with the range and the node" {
     # Two ranks are on the first node; either may be too late.
-    mask='s/rank [01] \(worker [01]\)/rank R (worker R)/' refused_step \
-        "step J.S: rank R (worker R) on $(node 1): no port of 30000-30000 is free" --tf-tasks=worker:3 --tf-ports=30000-30000
+    mask='s/worker [01] \(rank [01],/worker R (rank R,/' refused_step \
+        "step J.S: worker R (rank R, $(node 1)): no port of 30000-30000 is free" --tf-tasks=worker:3 --tf-ports=30000-30000
     # slurmd listens on its port as root.
-    refused "srun: error: spank_tf: step J.S: rank 0 (worker 0) on $(node 3): no port of 6818-6818 is free" \
+    refused "srun: error: spank_tf: step J.S: worker 0 (rank 0, $(node 3)): no port of 6818-6818 is free" \
         srun -w "$(node 3)" -n1 --tf-tasks=worker --tf-ports=6818-6818 touch started
-    refused "srun: error: spank_tf: step J.S: rank 0 (worker 0) on $(node 3): no port of 6818-6818 is free" \
+    refused "srun: error: spank_tf: step J.S: worker 0 (rank 0, $(node 3)): no port of 6818-6818 is free" \
         srun -w "$(node 3)" -n1 --tf-tasks=worker --tf-ports=6818-6818 --tf-hold=no touch started
     plugstack "required $plugin ports=6818-6818"
-    refused "srun: error: spank_tf: step J.S: rank 0 (worker 0) on $(node 3): no port of 6818-6818 is free" \
+    refused "srun: error: spank_tf: step J.S: worker 0 (rank 0, $(node 3)): no port of 6818-6818 is free" \
         srun -w "$(node 3)" -n1 --tf-tasks=worker touch started
 }
 
@@ -410,7 +410,7 @@ accepted ()
 }
 
 @test "--tf-ports=reserved is refused where Slurm reserved none" {
-    refused "srun: error: spank_tf: step J.S: rank 0 (worker 0) on $(node 1): --tf-ports=reserved, but Slurm reserved no ports for this step (MpiParams=ports= in slurm.conf, srun --resv-ports)" \
+    refused "srun: error: spank_tf: step J.S: worker 0 (rank 0, $(node 1)): --tf-ports=reserved, but Slurm reserved no ports for this step (MpiParams=ports= in slurm.conf, srun --resv-ports)" \
         srun -w "$(node 1)" -n1 --tf-tasks=worker --tf-ports=reserved touch started
 }
 
@@ -547,7 +547,7 @@ gone ()
 @test "with the plugin on some nodes only, these start no program" {
     local line
 
-    line="srun: error: spank_tf: step J.S: 1 of 2 ranks did not register within 1 s, on $(node 2): rank 1 (worker 1)"
+    line="srun: error: spank_tf: step J.S: 1 of 2 ranks did not register within 1 s, on $(node 2): worker 1 (rank 1)"
     plugstack_on "$(node 2)" "required /nowhere/spank_tf.so"
     mask='/ task 1 launch failed: /d' refused "$line" \
         srun -w "$(node 1),$(node 2)" -N2 -n2 --tf-timeout=1 --tf-tasks=worker:2 touch started

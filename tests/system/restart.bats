@@ -58,7 +58,7 @@ step ()                     # LIST SCRIPT [OPTION...]
     [ "$status" -eq 0 ]
     [ "$(lives 0) $(lives 1) $(lives 2) $(lives 3)" = "1 1 3 1" ]
     [ "$(sort -u "$LIVES/2" | wc -l)" -eq 1 ]
-    [[ $stderr == *'worker 0) on '*' has ended at '*', signal 9; it is restarted after 1 s (restarts left: 1 in a row)'* ]]
+    [[ $stderr == *'worker 0 (rank '*') has ended at '*', signal 9; it is restarted after 1 s (restarts left: 1 in a row)'* ]]
     [[ $stderr == *'it is restarted after 2 s (restarts left: 0 in a row)'* ]]
     [[ $stderr == *'(restarted 2 times)'* ]]
 }
@@ -72,7 +72,7 @@ step ()                     # LIST SCRIPT [OPTION...]
     [ "$(for rank in 0 1 2 3 4 5 6 7 8; do lives $rank; done | xargs)" = "1 2 2 2 2 2 2 2 2" ]
     [ "$(grep -c 'spank_tf: .* ended' <<< "$stderr")" -eq 1 ]
     [[ $stderr == *' have ended at '*', signal 9; they are restarted after 1 s (restarts left: 4 in a row)'* ]]
-    [ "$(grep -o '(worker [0-7])' <<< "$stderr" | sort -u | wc -l)" -eq 8 ]
+    [ "$(grep -o 'worker [0-7] (rank' <<< "$stderr" | sort -u | wc -l)" -eq 8 ]
 }
 
 # bats test_tags=core,release
@@ -81,7 +81,7 @@ step ()                     # LIST SCRIPT [OPTION...]
         evaluator) exit 1;;
         worker) until [ -s $LIVES/1 ]; do sleep 0.1; done; sleep 0.5;;
         esac' -n2 --tf-restart=5
-    [[ $stderr == *'(evaluator 0) on '*' has ended at '*', exit 1; not restarted: exit 1 needs --tf-restart=5,any'* ]]
+    [[ $stderr == *'evaluator 0 (rank '*') has ended at '*', exit 1; not restarted: exit 1 needs --tf-restart=5,any'* ]]
     step worker 'exit 126' -N1 -n1 --tf-restart=5,any
     [[ $stderr == *'has ended at '*', exit 126; not restarted: exit 126 is always final'* ]]
 }

@@ -90,7 +90,7 @@ place_of ()
     one_dictionary 3 3 0 1 3
     [ "$(place_of 3)" = "worker 2" ] || fail "the spare is $(place_of 3)"
     srun_ends 90
-    printed "lost for [89] s, and replaced: worker 2 \(rank 2 on $(node 3)\) is now rank 3 on $(node 4); all tasks are stopped, and restarted after 1 s \(restarts left: 2 in a row\)" ||
+    printed "lost for [89] s, and replaced: worker 2 \(rank 2, $(node 3)\) is now rank 3 on $(node 4); all tasks are stopped, and restarted after 1 s \(restarts left: 2 in a row\)" ||
         fail "no line says who was replaced: $(< "$srun_output")"
     printed "all tasks begin again, [0-9]+ s after the last sign of what was lost" || fail "no line says that all begin: $(< "$srun_output")"
     printed "the work is done; 1 task was replaced" || fail "no line says that the work is done: $(< "$srun_output")"
@@ -243,8 +243,8 @@ END
     run_lives "case \$rank.\$life in 1.0) $cannot_go_on;; ?.2) exit 0;; esac; exec env rank=\$rank $work/alive" \
         --no-kill -N3 -n3 --tf-tasks=worker:2,spare --tf-restart=2 --tf-watchdog=2,60
     [ "$status" -eq 0 ] || fail "the exit code is not 0"
-    [[ $stderr == *'cannot be restarted where it is, and replaced: worker 1 (rank 1 on '*') is now rank 2 on '* ]] || fail "no spare"
-    [ "$(grep -c 'no sign of life for [0-9]* s: rank 2 (worker 1) on .*"sign 1"' <<< "$stderr")" -eq 1 ] || fail "it is not watched"
+    [[ $stderr == *'cannot be restarted where it is, and replaced: worker 1 (rank 1, '*') is now rank 2 on '* ]] || fail "no spare"
+    [ "$(grep -c 'no sign of life for [0-9]* s: worker 1 (rank 2, .*"sign 1"' <<< "$stderr")" -eq 1 ] || fail "it is not watched"
     had_lives 3 1 2
     make_lives
     run_lives "case \$rank.\$life in 0.0) $cannot_go_on;; 2.1) echo \${NOTIFY_SOCKET-none} > \$LIVES/socket; exec sleep 1000;; 1.1)
@@ -276,7 +276,7 @@ END
     run_lives 'case $rank.$life in 0.*) kill -9 $$;; ?.3) exit 0;; esac; exec sleep 1000' \
         --no-kill -w "$(node 1),$(node 2)" --ntasks-per-node=2 -m block --tf-tasks=worker,spare,worker,spare --tf-restart=3
     [ "$status" -eq 0 ] || fail "the exit code is not 0"
-    [[ $stderr == *"failed first three times without progress, and replaced: worker 0 (rank 0 on $(node 1)) is now rank 3 on $(node 2);"* ]] ||
+    [[ $stderr == *"failed first three times without progress, and replaced: worker 0 (rank 0, $(node 1)) is now rank 3 on $(node 2);"* ]] ||
         fail "no spare on another node"
     had_lives 3 0 4 1
 }

@@ -112,7 +112,7 @@ messages_count ()
             exec sleep 1000' -N2 -n2 --tf-tasks=worker:2 --tf-watchdog=2,60 --tf-restart=1
         succeeds
         had_lives 2 2
-        [[ $stderr == *"no sign of life for "*": rank 1 (worker 1) "*'"step '[0-9]* ]] || fail "not this verdict"
+        [[ $stderr == *"no sign of life for "*": worker 1 (rank 1, "*'"step '[0-9]* ]] || fail "not this verdict"
     done
 }
 

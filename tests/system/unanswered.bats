@@ -69,10 +69,10 @@ step ()
         wait "$pid" || true
     done
     cat "$BATS_TEST_TMPDIR/cut.err"
-    grep -qE "^srun: spank_tf: step [0-9.]+: no answer to connections for a minute: from $(node 2) to rank 0 \(worker 0\) on $(node 1), [0-9.]+:41[0-9]{3}; can these nodes reach each other\? tf-check --step tries it\$" \
+    grep -qE "^srun: spank_tf: step [0-9.]+: no answer to connections for a minute: from $(node 2) to worker 0 \(rank 0, $(node 1)\), [0-9.]+:41[0-9]{3}; can these nodes reach each other\? tf-check --step tries it\$" \
         "$BATS_TEST_TMPDIR/cut.err" || fail "no line"
     [ "$(wc -l < "$BATS_TEST_TMPDIR/cut.err")" -eq 1 ] || fail "more than that line"
-    [ "$(grep -c "from $(node 2) to rank 0 " "$BATS_TEST_TMPDIR/packed.err")" -eq 1 ] || fail "two tasks of a node"
+    [ "$(grep -c "from $(node 2) to worker 0 (rank 0, " "$BATS_TEST_TMPDIR/packed.err")" -eq 1 ] || fail "two tasks of a node"
     for pid in refused elsewhere never; do
         [ ! -s "$BATS_TEST_TMPDIR/$pid.err" ] || fail "$pid: $(< "$BATS_TEST_TMPDIR/$pid.err")"
     done

@@ -157,8 +157,8 @@ names_worker_1 ()
 {
     local since others
 
-    verdict "rank [01] \\(worker [01]\\) on [^ ]+ \\($at, \"step [0-9]+\"\\); 1 other $at"
-    read -r first since others < <(sed -nE 's/.* rank ([01]) .*since ([0-9:]+), .* since ([0-9:]+)$/\1 \2 \3/p' <<< "$stderr")
+    verdict "worker [01] \\(rank [01], [^ ]+\\), $at, \"step [0-9]+\"; 1 other $at"
+    read -r first since others < <(sed -nE 's/.* \(rank ([01]), .*since ([0-9:]+), .* since ([0-9:]+)$/\1 \2 \3/p' <<< "$stderr")
     [ "$first" -eq 1 ] || [[ $others > $since ]] || fail "worker 0 is named first, and both have been silent since $since"
 }
 
@@ -191,7 +191,7 @@ names_worker_1 ()
     does 0 5
     slurm touch "$work/hang.1"
     ends 124
-    grep -qE 'no sign of life for (6[0-9]|[7-9][0-9]) s \(auto: the slowest sign before took [0-9]\.[0-9] s\): rank [01] ' <<< "$stderr" || fail "not what it has learnt"
+    grep -qE 'no sign of life for (6[0-9]|[7-9][0-9]) s \(auto: the slowest sign before took [0-9]\.[0-9] s\): worker [01] \(rank [01], ' <<< "$stderr" || fail "not what it has learnt"
     grep -qE 'auto has learnt: SECONDS is 60, because the slowest sign of life took [0-9]\.[0-9] s, and FIRST is 60$' <<< "$stderr" || fail "not at the end"
     hung 0 1
 }
@@ -203,9 +203,9 @@ names_worker_1 ()
     does 2 12
     kill -STOP "$(pid_of 2)"
     ends 0
-    verdict "rank 2 \\(worker 2\\) on [^ ]+ \\(stopped by a signal, $at, \"step [0-9]+\"\\); 2 others $at"
+    verdict "worker 2 \\(rank 2, [^ ]+\\), stopped by a signal, $at, \"step [0-9]+\"; 2 others $at"
     had_lives 2 2 2
-    [ "$(grep -c 'rank 2 (worker 2) on .* has ended at [0-9:]*, hung; all tasks are stopped, and restarted after 1 s (restarts left: 1 in a row)' <<< "$stderr")" -eq 1 ] ||
+    [ "$(grep -c 'worker 2 (rank 2, .*) has ended at [0-9:]*, hung; all tasks are stopped, and restarted after 1 s (restarts left: 1 in a row)' <<< "$stderr")" -eq 1 ] ||
         fail "another line about the restart"
     # A task may have been ended in the middle of a line.
     [ "$(grep -c 'begins at 0$' <<< "$output")" -eq 3 ] || fail "the first lives"
@@ -221,7 +221,7 @@ names_worker_1 ()
     # As they would, if the variables were there.
     slurm touch "$work/hang.1" "$work/hang.2"
     ends 124
-    verdict "rank 0 \\(ps 0\\) on [^ ]+ \\(stopped by a signal\\); 2 others $at"
+    verdict "ps 0 \\(rank 0, [^ ]+\\), stopped by a signal; 2 others $at"
     hung 0 1 2
     [[ $stderr == *'first to fail: ps 0 on '*', hung'* ]] || fail "the first failure"
 }
@@ -247,7 +247,7 @@ names_worker_1 ()
     run --separate-stderr slurm timeout 60 srun -N2 -n2 --tf-tasks=worker:2 --tf-watchdog=2,4 --tf-log-dir=logs \
         sh -c 'echo one; echo two; sleep 1000'
     [ "$status" -eq 124 ] || fail "it does not end"
-    verdict "rank [01] \\(worker [01]\\) on [^ ]+ \\($at\\); 1 other $at"
+    verdict "worker [01] \\(rank [01], [^ ]+\\), $at; 1 other $at"
     [[ $stderr != *"$without"* ]] || fail "it has logs"
     run -0 --separate-stderr slurm srun -N1 -n1 --tf-tasks=worker --tf-watchdog=2 true
     [[ $stderr == *"$without"* ]] || fail "no line at the launch"
@@ -264,7 +264,7 @@ names_worker_1 ()
     does 0 100
     slurm touch "$work/hang.1"
     ends 124
-    verdict "rank [01] \\(worker [01]\\) on [^ ]+ \\($at\\); 1 other $at"
+    verdict "worker [01] \\(rank [01], [^ ]+\\), $at; 1 other $at"
     hung 0 1
     [[ $stderr != *'none is watched'* ]] || fail "it is not watched"
     # One whose log goes on growing is enough.
@@ -378,7 +378,7 @@ attacked ()
     does 0 10
     slurm touch "$work/hang.0"
     ends 124
-    verdict "rank 0 \\(worker 0\\) on [^ ]+ \\($at, \"step [0-9]+\"\\)"
+    verdict "worker 0 \\(rank 0, [^ ]+\\), $at, \"step [0-9]+\""
 }
 
 # bats test_tags=core,once
@@ -465,7 +465,7 @@ END
         sleep 100"
     [ "$status" -eq 124 ] || fail "it does not end with 124"
     [ "$output" = $'first True\nsecond True\nthird True\nfourth True\nfifth True\ncontained True' ] || fail "a message was not sent"
-    verdict "rank 0 \\(worker 0\\) on [^ ]+ \\($at, \"contained\"\\)"
+    verdict "worker 0 \\(rank 0, [^ ]+\\), $at, \"contained\""
 }
 
 # bats test_tags=once
@@ -608,7 +608,7 @@ END
     does 0 5
     slurm touch "$work/hang.0"
     ends 124
-    verdict "rank 0 \\(worker 0\\) on [^ ]+ \\($at, \"step [0-9]+\"\\)"
+    verdict "worker 0 \\(rank 0, [^ ]+\\), $at, \"step [0-9]+\""
 }
 
 # It waits until its message is read, for which it sends a descriptor.
@@ -621,5 +621,5 @@ END
     [ "${lines[-1]}" -eq "$barrier" ] && [[ $output != *fails* ]] || fail "it ends otherwise"
     run --separate-stderr slurm srun -Q -N1 -n1 --tf-tasks=worker --tf-watchdog=1,60 sh -c 'systemd-notify WATCHDOG=1; systemd-notify WATCHDOG=1 STATUS="by a shell"; sleep 1000'
     [ "$status" -eq 124 ] || fail "it does not end with 124"
-    verdict "rank 0 \\(worker 0\\) on [^ ]+ \\($at, \"by a shell\"\\)"
+    verdict "worker 0 \\(rank 0, [^ ]+\\), $at, \"by a shell\""
 }

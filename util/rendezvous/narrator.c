@@ -243,7 +243,7 @@ static void _replaced (const struct narrator *n, const struct fact *fact)
     for (int i = 0; i < fact->count; i++) {
         const struct rank *lost = fact->ranks[i].rank, *spare = lost->replaced_by;
 
-        snprintf (name, sizeof (name), "%s %d (rank %d on %s) is now rank %d on %s", rank_role (lost),
+        snprintf (name, sizeof (name), "%s %d (rank %d, %s) is now rank %d on %s", rank_role (lost),
                   rank_index (lost), lost->number, lost->node, spare->number, spare->node);
         list_text_add (&list, name);
     }
@@ -255,11 +255,11 @@ static void _replaced (const struct narrator *n, const struct fact *fact)
 
 /* Hangs. */
 
-/* What is known of the first one: "stopped by a signal, since 14:02:11, "step 1200"" */
+/* What is known of the first one: ", stopped by a signal, since 14:02:11, "step 1200"" */
 static void _describe_hang (char *buf, size_t size, const struct rank *rank)
 {
     const struct signs *signs = &rank->watch.signs;
-    struct list_text list = { buf, size, ", ", 0, 0, 0 };
+    struct list_text list = { buf + 2, size - 2, ", ", 0, 0, 0 };
     char part[SIGNS_MAX_STATUS + 8], at[16];
 
     if (signs->stopped)
@@ -273,6 +273,7 @@ static void _describe_hang (char *buf, size_t size, const struct rank *rank)
         list_text_add (&list, part);
     }
     list_text_end (&list);
+    memcpy (buf, list.named ? ", " : "", list.named ? 2 : 1);
 }
 
 /* " (auto: the slowest before took 62 s)" */
@@ -299,7 +300,7 @@ static void _hang (const struct narrator *n, const struct fact *fact)
     if (fact->moving)
         snprintf (moving, sizeof (moving), "; %d other%s", fact->moving,
                   fact->moving == 1 ? " moves" : "s move");
-    console_say ("%sspank_tf: %s: no sign of life for %d s%s: %s (%s)%s%s",
+    console_say ("%sspank_tf: %s: no sign of life for %d s%s: %s%s%s%s",
                  fact->restarts ? "" : "error: ", step_name (n->step), fact->seconds,
                  _learnt (n, fact, learnt, sizeof (learnt)), _name (fact->ranks[0].rank, name), detail,
                  others, moving);

@@ -15,12 +15,13 @@
 
 const char *rank_name (const struct rank *rank, char *buf, size_t size)
 {
-    int used = snprintf (buf, size, "rank %d", rank->number);
+    const char *node = rank->node ? rank->node : "";
 
     if (rank->role)
-        used += snprintf (buf + used, size - (size_t)used, " (%s %d)", rank_role (rank), rank_index (rank));
-    if (rank->node)
-        snprintf (buf + used, size - (size_t)used, " on %s", rank->node);
+        snprintf (buf, size, "%s %d (rank %d%s%s)", rank_role (rank), rank_index (rank), rank->number,
+                  *node ? ", " : "", node);
+    else
+        snprintf (buf, size, "rank %d%s%s", rank->number, *node ? " on " : "", node);
     return buf;
 }
 

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Ranks by name, for messages: "rank 17 (worker 12) on n9", with role and node as far as they are
+ * Tasks by name, for messages: "worker 12 (rank 17, n9)", with role and node as far as they are
  * known. Each function returns buf.
  */
 #ifndef TF_RANK_NAMES_H
