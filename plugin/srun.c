@@ -52,18 +52,18 @@ static noreturn void _refuse (const char *why)
 static void _say_what_kills (const struct submission *submission)
 {
     if (submission->dies_with_node && srun_config_has (RULES_SPARE))
-        launcher_say (false,
-                      "--tf-tasks: with spare tasks, the job has to survive the loss of a node: give it "
-                      "--no-kill, and its srun, too");
+        launcher_say (
+            false, "--tf-tasks: with spare tasks, the job must survive the loss of a node. Add --no-kill to "
+                   "it, and to its srun");
 }
 
 static void _say_what_runs_once (const struct submission *submission)
 {
     if (submission->runs_once)
-        launcher_say (
-            false, "--tf-tasks: the script starts a Python program without srun or another "
-                   "launcher: it runs once, on the first node, and without TF_CONFIG; to start it for each "
-                   "task, write \"srun python ...\"");
+        launcher_say (false,
+                      "--tf-tasks: the script starts a Python program without srun, so it will run once, on "
+                      "the first node, without TF_CONFIG. Write \"srun python ...\" to start one process for "
+                      "each task");
 }
 
 /* A list that needs more tasks than the job has. One that needs less may be for an srun -n. */
@@ -75,10 +75,10 @@ static void _say_what_does_not_fit (const struct submission *submission, struct 
     struct errtext why;
 
     if (tasks > 0 && tasklist_named (list) + tasklist_has_rest (list) > tasks
-        && rules_assign (list, NULL, tasks, per_node ? "a node of this job" : "srun in this job",
+        && rules_assign (list, NULL, tasks, per_node ? "a node of this job" : "this job",
                          option == OPTION_TASKS ? "--tf-tasks" : "--tf-tasks-per-node", &why)
                < 0)
-        launcher_say (false, "%s; an srun with its own number of tasks may fit", why.text);
+        launcher_say (false, "%s. An srun with its own number of tasks may fit", why.text);
 }
 
 /* An srun in the script may have options of its own, so nothing is refused. */

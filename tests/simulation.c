@@ -231,7 +231,7 @@ void expect_stderr (const struct launch *launch, const char *text)
     bool waits = strstr (text, ": waiting for ");
 
     for (char *line = strtok_r (all, "\n", &rest); line; line = strtok_r (NULL, "\n", &rest))
-        if (waits || (!strstr (line, ": waiting for ") && !strstr (line, ": no rank has registered yet")))
+        if (waits || (!strstr (line, ": waiting for ") && !strstr (line, ": no task has registered yet")))
             snprintf (others + strlen (others), sizeof (others) - strlen (others), "%s\n", line);
     free (all);
     if (strcmp (others, text) != 0)

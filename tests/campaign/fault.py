@@ -33,14 +33,14 @@ NO_RENDEZVOUS = (r"spank_tf: .*(no rendezvous listens on|could not be reached|"
 GOES_ON = r"spank_tf: .*tf-rendezvous was killed, and goes on"
 RENDEZVOUS_ENDED = r"spank_tf: .*the rendezvous does not answer; its tasks are not stopped"
 RANKS_LOST = (r"spank_tf: step .*ended before "
-              r"(the launch was complete|they had their TF_CONFIG.*): .*rank")
-RANKS_LATE = r"spank_tf: step .*(did not register within|no rank registered within)"
+              r"(the launch was complete|they received TF_CONFIG).*: .*rank")
+RANKS_LATE = r"spank_tf: step .*(did not register within|no task registered within)"
 SUPERVISORS_LOST = (r"spank_tf: step .*(these tasks count as ended, because the connections to "
                     r"their supervisors are lost: |"
                     r"without ps \d+ \(rank .* its workers would wait forever)")
 NO_FORK_SERVER = r"spank_tf: .* cannot start its program: tf-fork-server, which starts it, does not answer"
 PS_ENDED = r"spank_tf: .*the others are stopped"
-ENDING_SRUN = r"spank_tf: .*not every node reports the end of its tasks; ending srun"
+ENDING_SRUN = r"spank_tf: .*some nodes do not report the end of their tasks, so srun is ended"
 KILLED = r"tasks? [-\d,]+: Killed"
 SIGNALLED = r"tasks? [-\d,]+: (Killed|Terminated|Interrupt|Exited|User defined)"
 CANCELLED = r"CANCELLED AT|Job step aborted|[Cc]ancelled|revoked|expired|" + SIGNALLED

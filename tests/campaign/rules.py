@@ -32,7 +32,7 @@ USUAL = (r"step \d+\.\d+: (\d+ tasks? on \d+ nodes?, network .*|how its tasks en
          r"\+?\w+ \d+ \(rank \d+, .*did not end within \d+ s of SIGTERM, and (?:was|were) killed; --tf-grace=.*|"
          # The ledger.
          r"[\dhms ]+: [\dhms ]+ of (?:progress|runs, of which progress is not known) \(\d+ %[;)].*|"
-         r"waiting for \d+ of \d+ ranks.*|no rank has registered yet)$")
+         r"waiting for \d+ of \d+ tasks.*|no task has registered yet)$")
 CANCELLED = r"step \d+\.\d+ was (cancelled|interrupted)$"
 # After the end of srun. Slurm itself may need some seconds.
 LEFT_SECONDS = 15

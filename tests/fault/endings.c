@@ -129,8 +129,11 @@ TEST ("ranks that miss the deadline are named, and all ranks are refused")
     _register_ranks (&launch, rank, 3);
     _await_message (&launch, 0);
     _expect_refusals (&launch, rank, 3);
-    expect_stderr (&launch, "srun: error: spank_tf: step 12.0: 3 of 8 ranks did not register "
-                            "within 1 s, on n0, n1: ps 0 (rank 0), worker 0 (rank 1), worker 1 (rank 2)\n");
+    expect_stderr (&launch,
+                   "srun: error: spank_tf: step 12.0: 3 of 8 tasks did not register "
+                   "within 1 s (on n0, n1), so the step was refused: ps 0 (rank 0), "
+                   "worker 0 (rank 1), worker 1 (rank 2); "
+                   "check slurmd on the nodes, and that they can reach srun's host (SrunPortRange)\n");
 }
 
 TEST ("no rank registers: a message says so, and later ranks are refused")
@@ -141,7 +144,9 @@ TEST ("no rank registers: a message says so, and later ranks are refused")
     launch_start (&launch);
     _await_message (&launch, 0);
     _expect_refusals (&launch, rank, TASKS);
-    expect_stderr (&launch, "srun: error: spank_tf: step 12.0: no rank registered within 1 s\n");
+    expect_stderr (
+        &launch, "srun: error: spank_tf: step 12.0: no task registered within 1 s, so the step was refused; "
+                 "check slurmd on the nodes, and that they can reach srun's host (SrunPortRange)\n");
 }
 
 /* Ranks are lost. */
@@ -189,8 +194,9 @@ TEST ("a rank that does not acknowledge its answer is named, and may register ag
             expect_answer (&launch, i, rank[i]);
     close (rank[2]);
     _await_message (&launch, 500000);
-    expect_stderr (&launch, "srun: error: spank_tf: step 12.0: 1 of 8 ranks ended before they had "
-                            "their TF_CONFIG, and the others have started: worker 1 (rank 2, n1)\n");
+    expect_stderr (&launch, "srun: error: spank_tf: step 12.0: 1 of 8 tasks ended before they "
+                            "received TF_CONFIG, and the other tasks had started: worker 1 (rank 2, n1). "
+                            "Cancel the step and run it again\n");
     rank[2] = register_rank (&launch, 2);
     expect_answer (&launch, 2, rank[2]);
     launch_expect_exit (&launch);
@@ -478,11 +484,10 @@ TEST ("a node with the token cannot speak for the task of another node, even aft
     launch_end_srun (&launch);
     _await_no_child ();
     _expect_times (&launch, "failed, exit 3; spank_tf does not end the others", 1);
-    _expect_times (
-        &launch,
-        "srun: spank_tf: step 12.0: refused a connection for worker 1 (rank 2, n1): it came from "
-        "127.0.0.2 (\"n1\"), and the rank had registered from 127.0.0.1\n",
-        2);
+    _expect_times (&launch,
+                   "srun: spank_tf: step 12.0: refused a connection for worker 1 (rank 2, n1): it came from "
+                   "127.0.0.2 (\"n1\"), and the task had registered from 127.0.0.1\n",
+                   2);
 }
 
 /* Ranks cannot take part. */
@@ -517,7 +522,8 @@ TEST ("a rank with another protocol version is named, and all ranks are refused"
     launch_expect_exit (&launch);
     snprintf (line, sizeof (line),
               "srun: error: spank_tf: n0 has spank-tf 7.0.0 (protocol %d), "
-              "srun's host " PACKAGE_VERSION " (protocol %d): they cannot talk\n",
+              "but srun's host has " PACKAGE_VERSION
+              " (protocol %d). Install the same version on all hosts\n",
               FRAME_VERSION + 6, FRAME_VERSION);
     expect_stderr (&launch, line);
 }

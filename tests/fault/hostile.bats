@@ -75,7 +75,7 @@ end=(ENDED=exit NUMBER=1 REPORT=1 SIGNS=unknown LIFE=0)
     [ "$(hostile STEP="$job.0" NODE="$(node 3)" $(of_node_3 4))" = closed ] || fail "a registration is answered"
     [ "$(still_connected)" -eq 2 ] || fail "the tasks of node 3 lost their connections"
     [ "$(grep -c . "$srun_output")" -eq 1 ] &&
-        printed "refused a connection for worker 3 \(rank 4, $(node 3)\): it came from $(address "$(node 2)") \(\"$(node 3)\"\), and the rank had registered from $(address "$(node 3)")$" ||
+        printed "refused a connection for worker 3 \(rank 4, $(node 3)\): it came from $(address "$(node 2)") \(\"$(node 3)\"\), and the task had registered from $(address "$(node 3)")$" ||
         fail "srun does not report it, once: $(< "$srun_output")"
     slurm scancel "$job"
     srun_ends 60

@@ -129,7 +129,7 @@ usable_again ()
     since=$(now_ms)
     kill -KILL "$(pgrep -xu "$user" tf-rank --nslist net --ns "$(< "$SPANK_TF_CLUSTER/$(node 3).pid")")"
     within 4000 waiting_ranks 0
-    prints_only "1 of 3 ranks ended before the launch was complete: worker 1 \(rank 2, $(node 3)\)"
+    prints_only "1 of 3 tasks ended before the launch was complete, so the step was refused: worker 1 \(rank 2, $(node 3)\)"
     continue_slurmd 2
     srun_ends 20
     [ "$status" -ne 0 ] || fail "srun succeeds"

@@ -22,7 +22,7 @@ setup_file ()
     start_step --tf-timeout=4 "${program[@]}"
     eventually 20 waiting_ranks 4
     within 6000 waiting_ranks 0
-    prints_only "2 of 6 ranks did not register within 4 s, on $(node 2): worker 1 \(rank 2\), worker 2 \(rank 3\)"
+    prints_only "2 of 6 tasks did not register within 4 s \(on $(node 2)\), so the step was refused: worker 1 \(rank 2\), worker 2 \(rank 3\); check slurmd on the nodes, and that they can reach srun's host \(SrunPortRange\)"
     continue_slurmd 2
     srun_ends 20
     [ "$status" -ne 0 ] || fail "srun succeeds"
@@ -36,7 +36,7 @@ setup_file ()
     start_step --tf-timeout=4 "${program[@]}"
     eventually 20 waiting_ranks 4
     within 6000 waiting_ranks 0
-    prints_only "2 of 6 ranks did not register within 4 s, on $(node 2): worker 1 \(rank 2\), worker 2 \(rank 3\)"
+    prints_only "2 of 6 tasks did not register within 4 s \(on $(node 2)\), so the step was refused: worker 1 \(rank 2\), worker 2 \(rank 3\); check slurmd on the nodes, and that they can reach srun's host \(SrunPortRange\)"
     # Slurm itself waits for its message timeout.
     srun_ends 30
     [ "$status" -ne 0 ] || fail "srun succeeds"
@@ -54,7 +54,7 @@ setup_file ()
     within 9000 srun_ended
     srun_ends 0
     [ "$status" -ne 0 ] || fail "srun succeeds"
-    printed "error: spank_tf: step $job\.[0-9]+: 2 of 6 ranks did not register within 2 s, on $(node 3): worker 3 \(rank 4\), worker 4 \(rank 5\)$"
+    printed "error: spank_tf: step $job\.[0-9]+: 2 of 6 tasks did not register within 2 s \(on $(node 3)\), so the step was refused: worker 3 \(rank 4\), worker 4 \(rank 5\); check slurmd on the nodes, and that they can reach srun's host \(SrunPortRange\)$"
     printed "error: spank_tf: $(node 3): the rendezvous, .*, could not be reached: Connection timed out"
     no_program_started
 }
@@ -68,7 +68,7 @@ setup_file ()
     eventually 20 registered 4
     cut_off 2
     within 11000 waiting_ranks 0
-    prints_only "2 of 6 ranks did not register within 4 s, on $(node 3): worker 3 \(rank 4\), worker 4 \(rank 5\)"
+    prints_only "2 of 6 tasks did not register within 4 s \(on $(node 3)\), so the step was refused: worker 3 \(rank 4\), worker 4 \(rank 5\); check slurmd on the nodes, and that they can reach srun's host \(SrunPortRange\)"
     continue_slurmd 3
     srun_ends 30
     [ "$status" -ne 0 ] || fail "srun succeeds"
@@ -82,7 +82,7 @@ setup_file ()
     start_step "$task_check" --roles="$roles"
     eventually 20 printed spank_tf
     (($(now_ms) - since >= 5000)) || fail "the message comes too early"
-    [ "$(grep spank_tf "$srun_output" | sed "s/step $job\.[0-9]*/STEP/")" = "srun: spank_tf: STEP: waiting for 4 of 6 ranks, on $(node 2), $(node 3)" ] ||
+    [ "$(grep spank_tf "$srun_output" | sed "s/step $job\.[0-9]*/STEP/")" = "srun: spank_tf: STEP: waiting for 4 of 6 tasks to register (on $(node 2), $(node 3))" ] ||
         fail "another message: $(< "$srun_output")"
     continue_slurmd 2
     continue_slurmd 3
@@ -95,7 +95,7 @@ setup_file ()
     cut_rendezvous 2
     start_step "$task_check" --roles="$roles"
     eventually 50 printed SrunPortRange
-    [ "$(grep spank_tf "$srun_output" | tail -n 1 | sed "s/step $job\.[0-9]*/STEP/")" = "srun: spank_tf: STEP: waiting for 2 of 6 ranks, on $(node 2); if they do not come, look at slurmd there, and at firewalls from nodes to srun's host (SrunPortRange)" ] ||
+    [ "$(grep spank_tf "$srun_output" | tail -n 1 | sed "s/step $job\.[0-9]*/STEP/")" = "srun: spank_tf: STEP: waiting for 2 of 6 tasks to register (on $(node 2)). If this persists, check slurmd on the nodes, and that they can reach srun's host (SrunPortRange)" ] ||
         fail "another message: $(< "$srun_output")"
     restore_rendezvous
     srun_ends 40
@@ -126,7 +126,7 @@ setup_file ()
     run slurm bash -c 'ulimit -n 40; exec "$@"' - srun -Q --jobid="$job" -N3 -n12 -O --tf-tasks=ps,worker:11 \
         sh -c 'echo "$TF_CONFIG" > started.$SLURM_PROCID'
     [ "$status" -ne 0 ] || fail "srun succeeds"
-    [[ $(grep spank_tf <<< "$output") =~ ^"srun: error: spank_tf: step $job."[0-9]+" runs 12 tasks, but srun may have 40 open files, which are enough for "([0-9]+)"; see \`ulimit -Hn\`"$ ]] ||
+    [[ $(grep spank_tf <<< "$output") =~ ^"srun: error: spank_tf: step $job."[0-9]+" has 12 tasks, but srun's limit of 40 open files is enough for only "([0-9]+)". Raise the hard limit (ulimit -Hn) on srun's host"$ ]] ||
         fail "no such message"
     no_program_started
     # The number in the message fits, also when the soft limit has to be raised for it.

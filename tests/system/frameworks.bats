@@ -42,7 +42,7 @@ variables ()
 # Require that srun names these variables, once, and prints nothing else: replaced LIST
 replaced ()
 {
-    [[ $stderr =~ ^'srun: spank_tf: step '[0-9.]+": $1 of the environment: tasks get the step's own values; for yours leave their framework out of --tf-frameworks"$ ]] ||
+    [[ $stderr =~ ^'srun: spank_tf: step '[0-9.]+": $1 from your environment "(was|were)" replaced with the step's own values. To keep yours, remove the framework from --tf-frameworks"$ ]] ||
         fail "not this notice"
 }
 
@@ -228,7 +228,7 @@ END
 
 # bats test_tags=core
 @test "nodes whose own names are wrong are named where JAX on CPUs or torchrun need them" {
-    local node notice='^srun: spank_tf: step [0-9.]+: JAX on CPUs and torchrun cannot connect to a node whose own host name is wrong: frame1 \(leads to 127\.0\.1\.1, a loopback address\), frame2 \(does not resolve\), frame3 \(leads to 10\.98\.0\.1, not its own address\); add the address of each node to its /etc/hosts, or to DNS$'
+    local node notice='^srun: spank_tf: step [0-9.]+: JAX on CPUs and torchrun cannot connect to a node whose own host name is wrong: frame1 \(leads to 127\.0\.1\.1, a loopback address\), frame2 \(does not resolve\), frame3 \(leads to 10\.98\.0\.1, not its own address\)\. Add the address of each node to its /etc/hosts, or to DNS$'
     local -a with
 
     for node in frame1 frame2 frame3; do

@@ -54,7 +54,7 @@ python3 once.py'
     echo "$script" > alone
     for list in worker:3 worker:rest; do
         run --separate-stderr slurm sbatch -W -N2 -n3 -o once.%j --tf-tasks="$list" alone
-        [ "$status" -eq 0 ] && [[ $stderr == *'spank_tf: --tf-tasks: the script starts a Python program without srun or another launcher: it runs once'* ]] ||
+        [ "$status" -eq 0 ] && [[ $stderr == *'spank_tf: --tf-tasks: the script starts a Python program without srun, so it will run once'* ]] ||
             fail "sbatch does not say that python runs once"
     done
     for script in 'srun python3 once.py' 'python3 -m once' 'python3 once.py; echo snakemake'; do
@@ -256,7 +256,7 @@ srun -Q --het-group=1 touch started
 srun -Q --het-group=1 --tf-tasks=worker:2 $task_check --roles=worker,worker
 END
     [ "$(grep -c ' ok digest=' <<< "$output")" -eq 2 ] || fail "the next step is not ok"
-    [ "$(head -n 1 <<< "$stderr")" = "srun: error: spank_tf: step $job.0 (--het-group=1) runs 2 tasks, the inherited --tf-tasks names 3 (ps, worker:2); write ps,worker, or ps,worker:rest for any number; --tf-tasks=none switches it off" ] || fail "another message"
+    [ "$(head -n 1 <<< "$stderr")" = "srun: error: spank_tf: step $job.0 (--het-group=1) has 2 tasks, but the inherited --tf-tasks lists 3 (ps,worker:2). Use ps,worker, or ps,worker:rest to fit any number. --tf-tasks=none disables the inherited list" ] || fail "another message"
     [ ! -e "$SPANK_TF_CLUSTER/work/started" ] || fail "a program was started"
 }
 
@@ -319,7 +319,7 @@ END
     [ "$status" -eq 0 ] && [ "$(grep -cxE "${nodes/,/|}" <<< "$output")" -eq 4 ] || fail "--tf-tasks=none does not help"
     # Open MPI gives its srun /dev/null as stderr.
     run slurm timeout 60 salloc -Q -N2 -n4 --tf-tasks=worker:4 sh -c 'mpirun --bind-to none -n 4 hostname 2>&1 | cat'
-    [ "$(grep -c 'spank_tf: step .* runs 2 tasks, the inherited --tf-tasks names 4 (worker:4); write worker:2, or ' <<< "$output")" -eq 1 ] ||
+    [ "$(grep -c 'spank_tf: step .* has 2 tasks, but the inherited --tf-tasks lists 4 (worker:4). Use worker:2, or ' <<< "$output")" -eq 1 ] ||
         fail "the line is not there"
 }
 

@@ -213,14 +213,14 @@ plugstack_everywhere ()
 
 # bats test_tags=core,release
 @test "a list that is shorter or longer than the step is refused, with both numbers" {
-    refused_step 'step J.S runs 3 tasks, --tf-tasks names 2 (ps, worker); write ps,worker:2, or ps,worker:rest for any number' --tf-tasks=ps,worker
-    refused 'srun: error: spank_tf: step J.S runs 1 task, --tf-tasks names 2 (ps, worker); give srun -n2' srun -n1 --tf-tasks=ps,worker touch started
-    refused_step "step J.S on $(node 2) runs 1 task, --tf-tasks-per-node names 2 (ps, worker); give srun --ntasks-per-node=2" --tf-tasks-per-node=ps,worker
+    refused_step 'step J.S has 3 tasks, but --tf-tasks lists 2 (ps,worker). Use ps,worker:2, or ps,worker:rest to fit any number' --tf-tasks=ps,worker
+    refused 'srun: error: spank_tf: step J.S has 1 task, but --tf-tasks lists 2 (ps,worker). Use srun -n2' srun -n1 --tf-tasks=ps,worker touch started
+    refused_step "step J.S on $(node 2) has 1 task, but --tf-tasks-per-node lists 2 (ps,worker). Use srun --ntasks-per-node=2" --tf-tasks-per-node=ps,worker
 }
 
 # bats test_tags=core,release
 @test "a message about an inherited list that does not fit suggests --tf-tasks=none, which works" {
-    local line='srun: error: spank_tf: step J.S runs 2 tasks, the inherited --tf-tasks names 3 (ps, worker:2); write ps,worker, or ps,worker:rest for any number; --tf-tasks=none switches it off'
+    local line='srun: error: spank_tf: step J.S has 2 tasks, but the inherited --tf-tasks lists 3 (ps,worker:2). Use ps,worker, or ps,worker:rest to fit any number. --tf-tasks=none disables the inherited list'
 
     refused "$line" salloc -Q -n2 --tf-tasks=ps,worker:2 srun -n2 touch started
     run --separate-stderr slurm salloc -Q -n2 --tf-tasks=ps,worker:2 srun --tf-tasks=none sh -c 'echo "${TF_CONFIG-alone}"'
@@ -238,7 +238,7 @@ SCRIPT
     [ "$(without_slurms_messages < "$work/inherited.err" | sed -E 's/step [0-9.]+/step J.S/')" = "$line" ] && [ ! -e "$work/started" ] ||
         fail "a batch script's step is not refused as it should be: $(cat "$work/inherited.err")"
 
-    refused "srun: error: spank_tf: step J.S on $(node 1) runs 2 tasks, the inherited --tf-tasks-per-node names 3 (ps, worker:2); write ps,worker, or ps,worker:rest for any number; --tf-tasks=none switches it off" \
+    refused "srun: error: spank_tf: step J.S on $(node 1) has 2 tasks, but the inherited --tf-tasks-per-node lists 3 (ps,worker:2). Use ps,worker, or ps,worker:rest to fit any number. --tf-tasks=none disables the inherited list" \
         salloc -Q -N1 -n2 -w "$(node 1)" --tf-tasks-per-node=ps,worker:2 srun -n2 touch started
     run --separate-stderr slurm salloc -Q -n2 --tf-tasks-per-node=ps,worker:2 srun --tf-tasks=none echo alone
     [ "$status" -eq 0 ] && [ "$output" = $'alone\nalone' ] && [ -z "$stderr" ] || fail "--tf-tasks=none does not override a list per node"
@@ -268,9 +268,9 @@ SCRIPT
 }
 
 @test "a list that does not fit its component is refused" {
-    refused 'srun: error: spank_tf: component 1 of step J.S runs 1 task, --tf-tasks names 2 (worker:2); write worker, or worker:rest for any number' \
+    refused 'srun: error: spank_tf: component 1 of step J.S has 1 task, but --tf-tasks lists 2 (worker:2). Use worker, or worker:rest to fit any number' \
         srun -n1 --tf-tasks=ps touch started : -n1 --tf-tasks=worker:2 touch started
-    refused 'srun: error: spank_tf: component 0 of step J.S runs 2 tasks, --tf-tasks names 1 (ps)' \
+    refused 'srun: error: spank_tf: component 0 of step J.S has 2 tasks, but --tf-tasks lists 1 (ps)' \
         srun -n2 --tf-tasks=ps touch started : -n1 --tf-tasks=worker touch started
 }
 
@@ -313,12 +313,12 @@ said ()
 {
     run --separate-stderr slurm "${@:2}"
     [ "$status" -eq 0 ] || fail "it is refused: ${*:2}: $stderr"
-    grep -qxF "$2: spank_tf: $1; an srun with its own number of tasks may fit" <<< "$stderr" || fail "no line: ${*:2}: $stderr"
+    grep -qxF "$2: spank_tf: $1. An srun with its own number of tasks may fit" <<< "$stderr" || fail "no line: ${*:2}: $stderr"
 }
 
 # bats test_tags=core,release
 @test "a list that needs more tasks than the job has is named in a line by sbatch and salloc" {
-    local line='srun in this job runs 3 tasks, --tf-tasks names 10 (ps, worker:9); write ps,worker:2, or ps,worker:rest for any number'
+    local line='this job has 3 tasks, but --tf-tasks lists 10 (ps,worker:9). Use ps,worker:2, or ps,worker:rest to fit any number'
 
     script
     said "$line" sbatch --test-only -n3 --tf-tasks=ps,worker:9 script
@@ -328,9 +328,9 @@ said ()
     said "$line" sbatch --test-only script
     said "$line" sbatch --test-only -n3 --tf-tasks=ps,worker:9 --wrap 'srun touch started'
     said "$line" salloc -n3 --tf-tasks=ps,worker:9 true
-    said 'srun in this job runs 1 task, --tf-tasks names 1 and "rest" (ps, worker:rest), which needs at least one more' \
+    said 'this job has 1 task, but --tf-tasks lists 1 and "rest" (ps,worker:rest), which needs at least one more' \
         salloc -n1 --tf-tasks=ps,worker:rest true
-    said 'a node of this job runs 2 tasks, --tf-tasks-per-node names 3 (ps, worker:2); write ps,worker, or ps,worker:rest for any number' \
+    said 'a node of this job has 2 tasks, but --tf-tasks-per-node lists 3 (ps,worker:2). Use ps,worker, or ps,worker:rest to fit any number' \
         salloc -N2 --ntasks-per-node=2 --tf-tasks-per-node=ps,worker:2 true
     # The script's -n does not count for `sbatch -n`.
     script -n10 --tf-tasks=ps,worker:9
@@ -499,7 +499,7 @@ gone ()
     run --separate-stderr slurm env SLURM_JOB_ID="$job" srun -N2 -n2 --tf-tasks=ps,worker "$task_check" --roles=ps,worker
     [ "$status" -eq 0 ] && [ -z "$stderr" ] || fail "a task is not ok"
     refused_everywhere '--tf-tasks: "wroker" (item 2) is not a TensorFlow role; did you mean "worker"?' --tf-tasks=ps,wroker:2
-    refused_step 'step J.S runs 3 tasks, --tf-tasks names 2 (ps, worker); write ps,worker:2, or ps,worker:rest for any number' --tf-tasks=ps,worker
+    refused_step 'step J.S has 3 tasks, but --tf-tasks lists 2 (ps,worker). Use ps,worker:2, or ps,worker:rest to fit any number' --tf-tasks=ps,worker
 }
 
 @test "an optional plugin refuses contradicting components" {
@@ -547,7 +547,7 @@ gone ()
 @test "with the plugin on some nodes only, these start no program" {
     local line
 
-    line="srun: error: spank_tf: step J.S: 1 of 2 ranks did not register within 1 s, on $(node 2): worker 1 (rank 1)"
+    line="srun: error: spank_tf: step J.S: 1 of 2 tasks did not register within 1 s (on $(node 2)), so the step was refused: worker 1 (rank 1); check slurmd on the nodes, and that they can reach srun's host (SrunPortRange)"
     plugstack_on "$(node 2)" "required /nowhere/spank_tf.so"
     mask='/ task 1 launch failed: /d' refused "$line" \
         srun -w "$(node 1),$(node 2)" -N2 -n2 --tf-timeout=1 --tf-tasks=worker:2 touch started

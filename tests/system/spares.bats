@@ -325,10 +325,10 @@ spare 0 stopped" ] || fail "not a spare"
 # bats test_tags=core
 @test "refused: spares without --tf-restart, without --no-kill, and more than tasks" {
     run --separate-stderr slurm srun --no-kill -n3 --tf-tasks=worker:2,spare true
-    [ "$status" -ne 0 ] && [[ $stderr == *"a spare takes the place of a lost task when all are restarted: give srun --tf-restart=N, too" ]] ||
+    [ "$status" -ne 0 ] && [[ $stderr == *"a spare replaces a lost task when all tasks are restarted. Add --tf-restart=N to srun" ]] ||
         fail "not refused without --tf-restart"
     run --separate-stderr slurm srun -n3 --tf-tasks=worker:2,spare --tf-restart=1 true
-    [ "$status" -ne 0 ] && [[ $stderr == *"give srun --no-kill, and sbatch or salloc, too" ]] || fail "not refused without --no-kill"
+    [ "$status" -ne 0 ] && [[ $stderr == *"Add --no-kill to srun, and to sbatch or salloc" ]] || fail "not refused without --no-kill"
     run --separate-stderr slurm srun --no-kill=off -n3 --tf-tasks=worker:2,spare --tf-restart=1 true
     [ "$status" -ne 0 ] || fail "not refused with --no-kill=off"
     run --separate-stderr slurm srun -Jkeras -n3 --tf-tasks=worker:2,spare --tf-restart=1 true
@@ -336,7 +336,7 @@ spare 0 stopped" ] || fail "not a spare"
     run --separate-stderr slurm srun --no-kill -n3 --tf-tasks=worker,spare:2 --tf-restart=1 true
     [ "$status" -ne 0 ] && [[ $stderr == *"2 spares for 1 task; write spare, one for each of them at most"* ]] || fail "not refused: too many"
     run --separate-stderr slurm sbatch --test-only -n3 --tf-tasks=worker:2,spare --wrap 'srun true'
-    [ "$status" -eq 0 ] && [[ $stderr == *"give it --no-kill, and its srun, too"* ]] || fail "sbatch does not say that the job dies"
+    [ "$status" -eq 0 ] && [[ $stderr == *"Add --no-kill to it, and to its srun"* ]] || fail "sbatch does not say that the job dies"
     run --separate-stderr slurm env SBATCH_NO_KILL=set sbatch --test-only -n3 --tf-tasks=worker:2,spare --wrap 'srun true'
     [ "$status" -eq 0 ] && [[ $stderr != *spank_tf* ]] || fail "sbatch says something with SBATCH_NO_KILL=set"
     run -0 slurm srun -Q -k -n3 --tf-tasks=worker:2,spare --tf-restart=1 true

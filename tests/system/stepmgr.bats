@@ -45,7 +45,7 @@ END
 srun -Q -N2 -n3 --tf-tasks=ps,worker true < /dev/null && echo started
 srun -Q --tf-tasks=ps,worker:2 $task_check --roles=ps,worker,worker < /dev/null
 END
-    [[ $stderr == *'runs 3 tasks, --tf-tasks names 2 (ps, worker)'* ]]
+    [[ $stderr == *'has 3 tasks, but --tf-tasks lists 2 (ps,worker)'* ]]
     [ "$status" -eq 0 ] && [ "$(grep -c ' ok digest=' <<< "$output")" -eq 3 ] || fail "a task is not ok"
     [[ $output != *started* ]]
 }

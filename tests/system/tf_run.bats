@@ -61,7 +61,7 @@ refused ()
 @test "a list that does not fit the step ends it with a line" {
     run --separate-stderr tf_run --tf-tasks=ps,worker srun -Q -n3 ./by-role worker='mark started'
     [ "$status" -ne 0 ] && [ ! -e "$work/mark.started" ]
-    [[ $stderr == *'runs 3 tasks, --tf-tasks names 2 (ps, worker)'* ]] || fail "no such line"
+    [[ $stderr == *'has 3 tasks, but --tf-tasks lists 2 (ps,worker)'* ]] || fail "no such line"
 }
 
 # bats test_tags=core

@@ -241,7 +241,7 @@ refused ()
 @test "a list that fits the script but not the step is refused before the script starts" {
     run --separate-stderr train newest -N3 --tf-tasks=ps,worker:3 -- LaunchServer_with_hooks.py -ps 1 -workers 3
     [ "$status" -ne 0 ] && [ -z "$output" ] || fail "it is not refused"
-    [[ $stderr = *' runs 3 tasks, --tf-tasks names 4 (ps, worker:3)'* && $stderr != *tf4slurm:* ]] || fail "not refused by srun"
+    [[ $stderr = *' has 3 tasks, but --tf-tasks lists 4 (ps,worker:3)'* && $stderr != *tf4slurm:* ]] || fail "not refused by srun"
 }
 
 @test "a list in another order is refused with the first difference, and the step ends" {

@@ -97,7 +97,7 @@ TEST (the_nodes_of_missing_ranks_are_named)
     for (int i = 0; i < 7; i++)
         many.rank[i] = (struct rank){ .number = i, .launch = RANK_HERE, .node_index = i / 4 };
     assert_string_equal (rank_names_missing_nodes (&many, text, sizeof (text)),
-                         ", on n2, n3, n4, n5, n6, n7, n8, n9 and 16241 more");
+                         " (on n2, n3, n4, n5, n6, n7, n8, n9 and 16241 more)");
     rank_names_missing (&many, text, sizeof (text));
     assert_string_equal (strstr (text, "rank 14"), "rank 14 and 64985 more");
     roster_clear (&many);

@@ -45,22 +45,22 @@ TEST (a_valid_list_is_parsed)
         const char *description;
     } row[] = {
         { "ps", 1, 1, false, "ps" },
-        { "ps,worker,worker", 3, 3, false, "ps, worker:2" },
-        { "chief,ps:2,worker:rest", 3, 3, true, "chief, ps:2, worker:rest" },
+        { "ps,worker,worker", 3, 3, false, "ps,worker:2" },
+        { "chief,ps:2,worker:rest", 3, 3, true, "chief,ps:2,worker:rest" },
         { "worker:rest", 1, 0, true, "worker:rest" },
-        { "worker:rest,ps", 2, 1, true, "worker:rest, ps" },
-        { "worker,worker:rest,worker", 3, 2, true, "worker, worker:rest, worker" },
+        { "worker:rest,ps", 2, 1, true, "worker:rest,ps" },
+        { "worker,worker:rest,worker", 3, 2, true, "worker,worker:rest,worker" },
         { "ps:1,ps:2,ps:3", 3, 6, false, "ps:6" },
-        { "ps,worker,ps,worker", 4, 4, false, "ps, worker, ps, worker" },
+        { "ps,worker,ps,worker", 4, 4, false, "ps,worker,ps,worker" },
         { "worker:0002", 1, 2, false, "worker:2" },
         { "worker:65535", 1, 65535, false, "worker:65535" },
-        { "ps,worker:65534", 2, 65535, false, "ps, worker:65534" },
-        { "worker:65535,ps:rest", 2, 65535, true, "worker:65535, ps:rest" },
-        { "Rest:2,rest,a-b_9", 3, 4, false, "Rest:2, rest, a-b_9" },
+        { "ps,worker:65534", 2, 65535, false, "ps,worker:65534" },
+        { "worker:65535,ps:rest", 2, 65535, true, "worker:65535,ps:rest" },
+        { "Rest:2,rest,a-b_9", 3, 4, false, "Rest:2,rest,a-b_9" },
         { ROLE_63 ":2", 1, 2, false, ROLE_63 ":2" },
-        { "worker,+data:2,+data,+T_9", 4, 5, false, "worker, +data:3, +T_9" },
-        { "worker,+data:rest", 2, 1, true, "worker, +data:rest" },
-        { "data,+data", 2, 2, false, "data, +data" },
+        { "worker,+data:2,+data,+T_9", 4, 5, false, "worker,+data:3,+T_9" },
+        { "worker,+data:rest", 2, 1, true, "worker,+data:rest" },
+        { "data,+data", 2, 2, false, "data,+data" },
         { "+" NAME_31, 1, 1, false, "+" NAME_31 },
     };
     char text[160];
@@ -226,16 +226,16 @@ TEST (a_list_that_does_not_fit_the_step_is_refused_with_both_counts)
         int tasks;
         const char *message;
     } row[] = {
-        { "ps,worker:9", 3, "step 12.0 runs 3 tasks, --tf-tasks names 10 (ps, worker:9)" },
-        { "ps,worker", 3, "step 12.0 runs 3 tasks, --tf-tasks names 2 (ps, worker)" },
-        { "ps,worker", 1, "step 12.0 runs 1 task, --tf-tasks names 2 (ps, worker)" },
-        { "worker:65535", 65534, "step 12.0 runs 65534 tasks, --tf-tasks names 65535 (worker:65535)" },
+        { "ps,worker:9", 3, "step 12.0 has 3 tasks, but --tf-tasks lists 10 (ps,worker:9)" },
+        { "ps,worker", 3, "step 12.0 has 3 tasks, but --tf-tasks lists 2 (ps,worker)" },
+        { "ps,worker", 1, "step 12.0 has 1 task, but --tf-tasks lists 2 (ps,worker)" },
+        { "worker:65535", 65534, "step 12.0 has 65534 tasks, but --tf-tasks lists 65535 (worker:65535)" },
         { "ps:2,worker:rest", 2,
-          "step 12.0 runs 2 tasks, --tf-tasks names 2 and \"rest\" "
-          "(ps:2, worker:rest), which needs at least one more" },
+          "step 12.0 has 2 tasks, but --tf-tasks lists 2 and \"rest\" "
+          "(ps:2,worker:rest), which needs at least one more" },
         { "ps:2,worker:rest", 1,
-          "step 12.0 runs 1 task, --tf-tasks names 2 and \"rest\" "
-          "(ps:2, worker:rest), which needs at least one more" },
+          "step 12.0 has 1 task, but --tf-tasks lists 2 and \"rest\" "
+          "(ps:2,worker:rest), which needs at least one more" },
     };
 
     for (size_t i = 0; i < COUNT (row); i++) {
@@ -266,9 +266,8 @@ TEST (a_description_leaves_out_items_that_do_not_fit)
     struct tasklist *list = parse ("chief,ps:2,ps:3,worker:rest,evaluator");
     char text[128];
 
-    assert_string_equal (tasklist_describe (list, text, sizeof (text)),
-                         "chief, ps:5, worker:rest, evaluator");
-    assert_string_equal (tasklist_describe (list, text, 48), "chief, ps:5 and 2 more");
+    assert_string_equal (tasklist_describe (list, text, sizeof (text)), "chief,ps:5,worker:rest,evaluator");
+    assert_string_equal (tasklist_describe (list, text, 48), "chief,ps:5 and 2 more");
     tasklist_destroy (list);
 }
 

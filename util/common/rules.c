@@ -227,9 +227,9 @@ int rules_assign (const struct tasklist *list, const char **role, int ntasks, co
     if (tasklist_assign (list, role, ntasks, subject, option, &why) == 0)
         return 0;
     if (tasklist_fit (list, choice_word (rules_roles, RULES_WORKER), ntasks, &fit))
-        return errtext_set (err, "%s; write %s, or %s for any number", why.text, fit.now, fit.always);
+        return errtext_set (err, "%s. Use %s, or %s to fit any number", why.text, fit.now, fit.always);
     if (tasklist_named (list) > ntasks && !tasklist_has_rest (list))
-        return errtext_set (err, "%s; give srun %s%d", why.text,
+        return errtext_set (err, "%s. Use srun %s%d", why.text,
                             strstr (option, "per-node") ? "--ntasks-per-node=" : "-n", tasklist_named (list));
     return errtext_set (err, "%s", why.text);
 }

@@ -168,11 +168,11 @@ int tasklist_assign (const struct tasklist *list, const char **role, int ntasks,
     tasklist_describe (list, text, sizeof (text));
     if (list->rest && rest < 1)
         return errtext_set (err,
-                            "%s runs %d task%s, %s names %d and \"rest\" (%s), which needs "
+                            "%s has %d task%s, but %s lists %d and \"rest\" (%s), which needs "
                             "at least one more",
                             subject, ntasks, plural, option, list->named, text);
     if (!list->rest && list->named != ntasks)
-        return errtext_set (err, "%s runs %d task%s, %s names %d (%s)", subject, ntasks, plural, option,
+        return errtext_set (err, "%s has %d task%s, but %s lists %d (%s)", subject, ntasks, plural, option,
                             list->named, text);
     for (size_t i = 0; i < list->length; i++) {
         int count = list->item[i].count ? list->item[i].count : rest;
@@ -206,7 +206,7 @@ static int _count_run (const struct tasklist *list, size_t i)
 
 const char *tasklist_describe (const struct tasklist *list, char *buf, size_t size)
 {
-    struct list_text text = { buf, size, ", ", 0, 0, 0 };
+    struct list_text text = { buf, size, ",", 0, 0, 0 };
 
     for (size_t i = 0, end; i < list->length; i = end) {
         const char *role = list->item[i].role;

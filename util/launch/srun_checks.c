@@ -27,11 +27,12 @@ static int _check_spares (const struct srun_facts *facts, struct errtext *err)
     if (!srun_config_has (RULES_SPARE))
         return 0;
     if (srun_config_restart (facts).times == 0)
-        return errtext_set (err, "--tf-tasks: a spare takes the place of a lost task when all are restarted: "
-                                 "give srun --tf-restart=N, too");
+        return errtext_set (err, "--tf-tasks: a spare replaces a lost task when all tasks are restarted. Add "
+                                 "--tf-restart=N to srun");
     if (!cmdline_no_kill (&facts->options, "SLURM_NO_KILL"))
-        return errtext_set (err, "--tf-tasks: with spare tasks, the step has to survive the loss of a node: "
-                                 "give srun --no-kill, and sbatch or salloc, too");
+        return errtext_set (err,
+                            "--tf-tasks: with spare tasks, the step must survive the loss of a node. Add "
+                            "--no-kill to srun, and to sbatch or salloc");
     return 0;
 }
 

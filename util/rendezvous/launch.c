@@ -39,7 +39,10 @@
 #define SRUN_GRACE_MS 10000
 
 /* Longer than any message below. */
-#define MESSAGE_SIZE 1536
+#define MESSAGE_SIZE 2048
+
+/* Tasks that do not register. */
+#define CHECK_NODES "check slurmd on the nodes, and that they can reach srun's host (SrunPortRange)"
 
 static void _await_ranks (struct server *server)
 {
@@ -216,10 +219,11 @@ static void _check_limit (struct server *server, int tasks)
 
     if (tasks <= room)
         return;
-    snprintf (why, sizeof (why),
-              "%s runs %d tasks, but srun may have %d open files, which are "
-              "enough for %d; see `ulimit -Hn`",
-              step_name (server->step), tasks, server->limit, room > 0 ? room : 0);
+    snprintf (
+        why, sizeof (why),
+        "%s has %d tasks, but srun's limit of %d open files is enough for only %d. Raise the hard limit "
+        "(ulimit -Hn) on srun's host",
+        step_name (server->step), tasks, server->limit, room > 0 ? room : 0);
     _refuse (server, why);
 }
 
@@ -238,8 +242,8 @@ static void _refuse_version (struct server *server, struct peer *peer, const str
     char why[MESSAGE_SIZE];
 
     snprintf (why, sizeof (why),
-              "%s has spank-tf %s (protocol %d), srun's host %s (protocol "
-              "%d): they cannot talk",
+              "%s has spank-tf %s (protocol %d), but srun's host has %s (protocol %d). Install the same "
+              "version on all hosts",
               text_quoted (&q1, node, strlen (node)), text_quoted (&q2, release, strlen (release)), version,
               PACKAGE_VERSION, FRAME_VERSION);
     _refuse (server, why);
@@ -306,7 +310,7 @@ static void _say_that_it_is_not_home (struct server *server, const struct peer *
     if (server->strangers)
         return;
     server->strangers = true;
-    console_say ("spank_tf: %s: refused a connection for %s: it came from %s (\"%s\"), and the rank had "
+    console_say ("spank_tf: %s: refused a connection for %s: it came from %s (\"%s\"), and the task had "
                  "registered from %s",
                  step_name (server->step), rank_name (rank, name, sizeof (name)),
                  address_print (&peer->from, &from), node ? text_quoted (&q, node, strlen (node)) : "",
@@ -390,18 +394,15 @@ static void _print_missing (struct server *server)
 {
     const struct roster *roster = step_roster (server->step);
     int waited_ms = server->config.timeout * 1000 - deadline_left_ms (server->deadline);
-    const char *why = waited_ms < NOTICE_WHY_MS
-                          ? ""
-                          : "; if they do not come, look at slurmd there, and at firewalls "
-                            "from nodes to srun's host (SrunPortRange)";
+    const char *why = waited_ms < NOTICE_WHY_MS ? "" : ". If this persists, " CHECK_NODES;
     char nodes[512], line[MESSAGE_SIZE];
 
     server->notice = deadline_in_ms (NOTICE_AGAIN_MS);
     if (roster->tasks == 0)
-        snprintf (line, sizeof (line), "spank_tf: %s: no rank has registered yet%s", step_name (server->step),
+        snprintf (line, sizeof (line), "spank_tf: %s: no task has registered yet%s", step_name (server->step),
                   why);
     else
-        snprintf (line, sizeof (line), "spank_tf: %s: waiting for %d of %d ranks%s%s",
+        snprintf (line, sizeof (line), "spank_tf: %s: waiting for %d of %d tasks to register%s%s",
                   step_name (server->step), roster_missing (roster), roster->tasks,
                   rank_names_missing_nodes (roster, nodes, sizeof (nodes)), why);
     console_say ("%s", line);
@@ -414,12 +415,16 @@ static void _refuse_late (struct server *server)
     char nodes[512], ranks[768], why[MESSAGE_SIZE];
 
     if (roster->tasks == 0)
-        snprintf (why, sizeof (why), "%s: no rank registered within %d s", step, server->config.timeout);
+        snprintf (why, sizeof (why),
+                  "%s: no task registered within %d s, so the step was refused; " CHECK_NODES, step,
+                  server->config.timeout);
     else
-        snprintf (why, sizeof (why), "%s: %d of %d ranks did not register within %d s%s: %s", step,
-                  roster_missing (roster), roster->tasks, server->config.timeout,
-                  rank_names_missing_nodes (roster, nodes, sizeof (nodes)),
-                  rank_names_missing (roster, ranks, sizeof (ranks)));
+        snprintf (
+            why, sizeof (why),
+            "%s: %d of %d tasks did not register within %d s%s, so the step was refused: %s; " CHECK_NODES,
+            step, roster_missing (roster), roster->tasks, server->config.timeout,
+            rank_names_missing_nodes (roster, nodes, sizeof (nodes)),
+            rank_names_missing (roster, ranks, sizeof (ranks)));
     _refuse (server, why);
 }
 
@@ -428,7 +433,8 @@ static void _refuse_lost (struct server *server)
     struct roster *roster = step_roster (server->step);
     char ranks[768], why[MESSAGE_SIZE];
 
-    snprintf (why, sizeof (why), "%s: %d of %d ranks ended before the launch was complete: %s",
+    snprintf (why, sizeof (why),
+              "%s: %d of %d tasks ended before the launch was complete, so the step was refused: %s",
               step_name (server->step), roster_gone (roster), roster->tasks,
               rank_names_gone (roster, ranks, sizeof (ranks)));
     _refuse (server, why);
@@ -441,8 +447,8 @@ static void _print_unanswered (struct server *server)
     char ranks[768];
 
     server->lost_deadline = deadline_never ();
-    console_say ("error: spank_tf: %s: %d of %d ranks ended before they had their TF_CONFIG, and "
-                 "the others have started: %s",
+    console_say ("error: spank_tf: %s: %d of %d tasks ended before they received TF_CONFIG, and the "
+                 "other tasks had started: %s. Cancel the step and run it again",
                  step_name (server->step), roster_gone (roster), roster->tasks,
                  rank_names_gone (roster, ranks, sizeof (ranks)));
 }
@@ -453,7 +459,7 @@ static void _end_srun (struct server *server)
     server->srun_deadline = deadline_never ();
     if (getppid () != server->srun)
         return;
-    console_say ("spank_tf: %s: not every node reports the end of its tasks; ending srun",
+    console_say ("spank_tf: %s: some nodes do not report the end of their tasks, so srun is ended",
                  step_name (server->step));
     console_flush ();
     kill (server->srun, SIGTERM);

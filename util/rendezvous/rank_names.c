@@ -55,8 +55,9 @@ const char *rank_names_gone (const struct roster *roster, char *buf, size_t size
 
 const char *rank_names_missing_nodes (const struct roster *roster, char *buf, size_t size)
 {
-    static const char on[] = ", on ";
-    struct list_text list = { buf + sizeof (on) - 1, size - sizeof (on) + 1, ", ", RANK_NAMES_MOST, 0, 0 };
+    static const char on[] = " (on ";
+    /* With room for the parenthesis. */
+    struct list_text list = { buf + sizeof (on) - 1, size - sizeof (on), ", ", RANK_NAMES_MOST, 0, 0 };
     const struct layout *layout = &roster->layout;
     int *here = calloc ((size_t)layout->nodes + 1, sizeof (*here));
 
@@ -68,9 +69,10 @@ const char *rank_names_missing_nodes (const struct roster *roster, char *buf, si
             list_text_add (&list, layout->node[n].name);
     free (here);
     list_text_end (&list);
-    if (list.named)
+    if (list.named) {
         memcpy (buf, on, sizeof (on) - 1);
-    else
+        strcat (buf, ")");
+    } else
         buf[0] = '\0';
     return buf;
 }

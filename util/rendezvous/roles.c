@@ -80,7 +80,7 @@ static int _expand_list (const struct assignment *a, size_t list, const char **r
               config->list[list].per_node ? "tf-tasks-per-node" : "tf-tasks");
     if (rules_assign (a->roles->list[list], role, tasks, place, option, inherited ? &why : err) == 0)
         return 0;
-    return inherited ? errtext_set (err, "%s; --tf-tasks=none switches it off", why.text) : -1;
+    return inherited ? errtext_set (err, "%s. --tf-tasks=none disables the inherited list", why.text) : -1;
 }
 
 /* A list per node, for one node's ranks among first..end-1; role[] has room for all of them. */

@@ -121,8 +121,8 @@ static int _begin_step (struct step *step, const struct registration *registrati
 
     roster_set_step (&step->roster, registration->step, step->config->array);
     if (tasks > TASKLIST_MAX_TASKS)
-        return errtext_set (err, "%s runs %d tasks; a list names at most %d", step->roster.step.name, tasks,
-                            TASKLIST_MAX_TASKS);
+        return errtext_set (err, "%s has %d tasks, but a task list may have at most %d",
+                            step->roster.step.name, tasks, TASKLIST_MAX_TASKS);
     if (roster_set_size (&step->roster, tasks) < 0)
         return errtext_set (err, "%s", strerror (ENOMEM));
     return 0;
@@ -290,7 +290,7 @@ static void _set_own_name_notice (struct step *step)
         }
     if (list.named)
         snprintf (step->own_name_notice, sizeof (step->own_name_notice),
-                  "JAX on CPUs and torchrun cannot connect to a node whose own host name is wrong: %s; add "
+                  "JAX on CPUs and torchrun cannot connect to a node whose own host name is wrong: %s. Add "
                   "the address of each node to its /etc/hosts, or to DNS",
                   list_text_end (&list));
 }
@@ -425,9 +425,9 @@ static int _set_replaced_notice (struct step *step, struct errtext *err)
             list_text_add (&list, v->name);
     if (list.named)
         snprintf (step->replaced_notice, sizeof (step->replaced_notice),
-                  "%s of the environment: tasks get the step's own values; for yours leave their framework "
-                  "out of --tf-frameworks",
-                  list_text_end (&list));
+                  "%s from your environment %s replaced with the step's own values. To keep yours, remove "
+                  "their framework from --tf-frameworks",
+                  list_text_end (&list), list.named + list.more > 1 ? "were" : "was");
     return 0;
 }
 
