@@ -19,7 +19,7 @@ PERCENT = 25
 # How one may end before the others.
 ENDS = ["exit 0", "exit 1", "exit 3", "kill -KILL $$", "kill -USR1 $$"]
 
-FAILED = r"\+\w+ \d+ \(rank (\d+), \S+\) failed, (.*); spank_tf stops no other task"
+FAILED = r"\+\w+ \d+ \(rank (\d+), \S+\) (?:failed with )?(.*)\. spank_tf stops no other task"
 
 
 def ranks(plan):

@@ -39,7 +39,7 @@ SUPERVISORS_LOST = (r"spank_tf: step .*(these tasks count as ended, because the 
                     r"their supervisors are lost: |"
                     r"without ps \d+ \(rank .* its workers would wait forever)")
 NO_FORK_SERVER = r"spank_tf: .* cannot start its program: tf-fork-server, which starts it, does not answer"
-PS_ENDED = r"spank_tf: .*the others are stopped"
+PS_ENDED = r"spank_tf: .*The other tasks are stopped"
 ENDING_SRUN = r"spank_tf: .*some nodes do not report the end of their tasks, so srun is ended"
 KILLED = r"tasks? [-\d,]+: Killed"
 SIGNALLED = r"tasks? [-\d,]+: (Killed|Terminated|Interrupt|Exited|User defined)"

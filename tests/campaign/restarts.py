@@ -37,7 +37,7 @@ NONE_LEFT = _ENDED + r"; not restarted: \d+ restarts? (?:in a row )?without prog
 NOT = _ENDED + r"; not restarted: .*"
 # Reasons that only a fault explains.
 DISTURBED = r"; not restarted: (?:the step was asked to end|its supervisor was disconnected)"
-PS_TERMINATED = r"ps \d+ \(rank \d+, \S+\) has ended, signal 15; the others are stopped"
+PS_TERMINATED = r"ps \d+ \(rank \d+, \S+\) ended with signal 15\. The other tasks are stopped"
 BEGIN = r"all tasks begin again.*"
 LINES = rf"step \d+\.\d+: ({ONE}|{ALL}|{BEGIN}|{NONE_LEFT}|{NOT}|{PS_TERMINATED})$"
 

@@ -22,13 +22,13 @@ import restarts
 
 # Lines of the plugin that a step may print without a fault.
 USUAL = (r"step \d+\.\d+: (\d+ tasks? on \d+ nodes?, network .*|how its tasks ended|"
-         r"first to (?:fail|end): \+?\w+ \d+ on \S+ at [\d:]{8}, .*|logs are in .*|"
+         r"first (?:failure|to end): \+?\w+ \d+ \(\S+\) at [\d:]{8}, .*|logs are in .*|"
          + beside.FAILED + "|"
          r"the training (?:is over|has failed); waiting up to \d+ s for .*|"
-         r"ps \d+ \(rank \d+, \S+\) failed, .*; its workers would wait for it forever and are "
+         r"ps \d+ \(rank \d+, \S+\) (?:failed with .*|hung)\. Its workers would wait for it forever and are "
          r"stopped|"
-         r"\w+ \d+ \(rank \d+, \S+\) failed, .*; spank_tf does not end the others, .*|"
-         r"\w+ \d+ \(rank \d+, \S+\) (?:failed, .*|has saved, and ended with \d+); the others have 600 s to end, and are then stopped|"
+         r"\w+ \d+ \(rank \d+, \S+\) (?:failed with .*|hung|saved and exited with \d+)\. spank_tf does not stop the other tasks, .*|"
+         r"\w+ \d+ \(rank \d+, \S+\) (?:(?:failed with .*|hung)\. The other tasks cannot continue without it and|saved and exited with \d+\. The other tasks) will be stopped in 600 s|"
          r"\+?\w+ \d+ \(rank \d+, .*did not end within \d+ s of SIGTERM, and (?:was|were) killed; --tf-grace=.*|"
          # The ledger.
          r"[\dhms ]+: [\dhms ]+ of (?:progress|runs, of which progress is not known) \(\d+ %[;)].*|"

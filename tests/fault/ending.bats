@@ -162,7 +162,7 @@ start_with_slow_ps ()
     touch "$work/mark.end"
     srun_and_tasks_end 60 3 'exit 3' stopped stopped
     [ "$(grep -c 'how its tasks ended' "$srun_output")" -eq 1 ] || fail "not one table: $(< "$srun_output")"
-    printed 'first to fail: chief 0 on .*, exit 3' || fail "the failure is not named: $(< "$srun_output")"
+    printed 'first failure: chief 0 \(.*, exit code 3' || fail "the failure is not named: $(< "$srun_output")"
 }
 
 @test "tf-rendezvous and its keeper are killed while the job runs: one message, and the job goes on as a plain job" {

@@ -401,9 +401,9 @@ TEST ("the rendezvous is killed twice: it goes on, each end is told once, and th
     if (times != 1 && times != 2)
         die ("that it goes on is told %d times", times);
     _expect_times (&launch, "3 tasks on 2 nodes", 1);
-    _expect_times (&launch, "failed, exit 3; spank_tf does not end the others", 1);
+    _expect_times (&launch, "failed with exit code 3. spank_tf does not stop the other tasks", 1);
     _expect_times (&launch, "how its tasks ended", 1);
-    _expect_times (&launch, "first to fail: worker 0 on n0", 1);
+    _expect_times (&launch, "first failure: worker 0 (n0)", 1);
 }
 
 /* For the third time within a minute; or while the ranks wait. */
@@ -483,7 +483,7 @@ TEST ("a node with the token cannot speak for the task of another node, even aft
     _expect_to_leave (&launch, rank[0]);
     launch_end_srun (&launch);
     _await_no_child ();
-    _expect_times (&launch, "failed, exit 3; spank_tf does not end the others", 1);
+    _expect_times (&launch, "failed with exit code 3. spank_tf does not stop the other tasks", 1);
     _expect_times (&launch,
                    "srun: spank_tf: step 12.0: refused a connection for worker 1 (rank 2, n1): it came from "
                    "127.0.0.2 (\"n1\"), and the task had registered from 127.0.0.1\n",

@@ -44,14 +44,14 @@ after_test ()
 @test "it is stopped when the work is done; its failure is reported at once and ends nothing else" {
     slurm timeout 60 srun -Q -N3 -n5 --tf-show --tf-tasks=worker:2,+data:2,+log ./by-role data0='exit 3' log='exit 0' \
         worker0='exit 0' worker1='await reported' 2> "$work/err" &
-    eventually 30 grep -q '+data 0 (rank 2, .*) failed, exit 3; spank_tf stops no other task' "$work/err" ||
+    eventually 30 grep -q '+data 0 (rank 2, .*) failed with exit code 3. spank_tf stops no other task' "$work/err" ||
         fail "not reported: $(< "$work/err")"
     touch "$work/mark.reported"
     status=0
     wait $! || status=$?
     # shellcheck disable=SC2034  # for step_and_tasks_end
     stderr=$(< "$work/err") took=0
-    message='srun: error: spank_tf: step J.S: +data 0 (rank 2, NODE) failed, exit 3; spank_tf stops no other task'
+    message='srun: error: spank_tf: step J.S: +data 0 (rank 2, NODE) failed with exit code 3. spank_tf stops no other task'
     step_and_tasks_end 3 'exit 0' 'exit 0' 'exit 3' stopped 'exit 0'
 }
 
@@ -60,14 +60,14 @@ after_test ()
     run_and_show -N3 -n3 --tf-tasks=worker,evaluator,+data ./by-role worker='exit 0' \
         evaluator='sleep 0.5; kill -0 $(cat data) && exit 0; exit 4' data='echo $$ > data; exec sleep 1000'
     step_and_tasks_end 0 'exit 0' 'exit 0' stopped
-    message='srun: error: spank_tf: step J.S: +data 0 (rank 3, NODE) failed, signal 9; spank_tf stops no other task'
+    message='srun: error: spank_tf: step J.S: +data 0 (rank 3, NODE) failed with signal 9. spank_tf stops no other task'
     run_and_show -N2 -n4 --tf-tasks=chief,ps,worker,+data ./by-role data='mark dead; kill -KILL $$' chief='await dead; sleep 0.5'
     step_and_tasks_end 137 'exit 0' stopped stopped 'signal 9'
 }
 
 # bats test_tags=core
 @test "with -K its failure ends the step, and the message is still true" {
-    message='srun: error: spank_tf: step J.S: +data 0 (rank 1, NODE) failed, exit 3; spank_tf stops no other task'
+    message='srun: error: spank_tf: step J.S: +data 0 (rank 1, NODE) failed with exit code 3. spank_tf stops no other task'
     run_step -K -N2 -n2 --tf-show --tf-tasks=worker,+data ./by-role data='exit 3'
     [ "$status" -eq 137 ] || [ "$status" -eq 143 ] || fail "srun's exit code"
     [ "$(plugin_messages)" = "$message" ] || fail "the message differs"

@@ -58,17 +58,17 @@ after_test ()
 
 # bats test_tags=core,release
 @test "a ps that fails, by an exit code or a signal, ends the job with a message" {
-    message='srun: error: spank_tf: step J.S: ps 1 (rank 2, NODE) failed, exit 3; its workers would wait for it forever and are stopped'
+    message='srun: error: spank_tf: step J.S: ps 1 (rank 2, NODE) failed with exit code 3. Its workers would wait for it forever and are stopped'
     run_and_show -N3 -n4 --tf-tasks=chief,ps:2,worker ./by-role ps1='exit 3'
     step_and_tasks_end 3 stopped stopped 'exit 3' stopped
-    message='srun: error: spank_tf: step J.S: ps 0 (rank 0, NODE) failed, signal 9; its workers would wait for it forever and are stopped'
+    message='srun: error: spank_tf: step J.S: ps 0 (rank 0, NODE) failed with signal 9. Its workers would wait for it forever and are stopped'
     run_step -N3 -n3 --tf-tasks=ps,worker:2 ./by-role ps='kill -KILL $$'
     step_ends 137
 }
 
 @test "a ps whose program cannot be started counts as failed" {
     printf '%s\n' '0,2 ./by-role' '1 ./nothing' > "$work/programs"
-    message='srun: error: spank_tf: step J.S: ps 0 (rank 1, NODE) failed, exit 2 (its program was not started; slurmstepd says why); its workers would wait for it forever and are stopped'
+    message='srun: error: spank_tf: step J.S: ps 0 (rank 1, NODE) failed with exit code 2 (its program was not started; slurmstepd says why). Its workers would wait for it forever and are stopped'
     run_and_show -N3 -n3 --tf-tasks=chief,ps,worker --multi-prog programs
     step_and_tasks_end 2 stopped 'exit 2 (its program was not started; slurmstepd says why)' stopped
     [[ $stderr == *slurmstepd*'error: execve(): '*'./nothing: No such file or directory'* ]] || fail "slurmstepd does not say why"
@@ -83,7 +83,7 @@ after_test ()
         [ "$status" -eq 2 ] || fail "srun does not end with 2"
         [ "$(grep -c 'spank_tf: ' <<< "$stderr")" -eq 1 ] || fail "$list: more than one line"
         line=$(grep 'spank_tf: ' <<< "$stderr")
-        [[ $line =~ ^'srun: error: spank_tf: step '[0-9.]+': no task could start its program; first to fail: '.*', exit 2 (its program was not started; slurmstepd says why)'$ ]] ||
+        [[ $line =~ ^'srun: error: spank_tf: step '[0-9.]+': no task could start its program; first failure: '.*', exit code 2 (its program was not started; slurmstepd says why)'$ ]] ||
             fail "another line: $line"
     done
 }
@@ -92,18 +92,18 @@ after_test ()
 @test "with a ps, srun says once that a worker has failed, and that the others go on" {
     run_step -N3 -n4 --tf-tasks=chief,ps,worker:2 ./by-role worker0='exit 3' worker1='sleep 0.5; exit 4' chief='sleep 1'
     [ "$status" -eq 4 ] || fail "srun's exit code"
-    [ "$(grep -c 'worker 0 (rank 2, .*) failed, exit 3; spank_tf does not end the others, which may wait for it; srun -K does$' <<< "$stderr")" -eq 1 ] &&
-        [ "$(grep -c 'does not end the others' <<< "$stderr")" -eq 1 ] || fail "it does not"
+    [ "$(grep -c 'worker 0 (rank 2, .*) failed with exit code 3. spank_tf does not stop the other tasks, which may wait for it; srun -K does$' <<< "$stderr")" -eq 1 ] &&
+        [ "$(grep -c 'does not stop the other tasks' <<< "$stderr")" -eq 1 ] || fail "it does not"
 }
 
 # bats test_tags=core,release
 @test "without a ps, tasks end by themselves, each in its own time" {
-    message='srun: error: spank_tf: step J.S: chief 0 (rank 0, NODE) failed, exit 3; the others have 30 s to end, and are then stopped'
+    message='srun: error: spank_tf: step J.S: chief 0 (rank 0, NODE) failed with exit code 3. The other tasks cannot continue without it and will be stopped in 30 s'
     run_and_show -N3 -n4 --tf-tasks=chief,worker:3 ./by-role chief='mark failed; exit 3' worker0='await failed; sleep 0.5; kill -KILL $$' \
         worker='await failed; sleep 0.5; exit 5'
     # The others end with 3 at most, so that srun does.
     step_and_tasks_end 3 'exit 3' 'signal 9' 'exit 5' 'exit 5'
-    message='srun: error: spank_tf: step J.S: worker 0 (rank 0, NODE) failed, exit 3; the others have 30 s to end, and are then stopped'
+    message='srun: error: spank_tf: step J.S: worker 0 (rank 0, NODE) failed with exit code 3. The other tasks cannot continue without it and will be stopped in 30 s'
     run_step -N3 -n3 --tf-tasks=worker:3 ./by-role worker0='exit 3' worker='sleep 1.5; echo trained'
     step_ends 3
     [ "$output" = $'trained\ntrained' ] || fail "a worker was stopped"
@@ -112,13 +112,13 @@ after_test ()
 # bats test_tags=core,release
 @test "without a ps, a task that fails ends the job: the others are stopped after a while" {
     site_arguments fail_grace=2
-    message='srun: error: spank_tf: step J.S: worker 0 (rank 1, NODE) failed, exit 1; the others have 2 s to end, and are then stopped'
+    message='srun: error: spank_tf: step J.S: worker 0 (rank 1, NODE) failed with exit code 1. The other tasks cannot continue without it and will be stopped in 2 s'
     run_and_show -N3 -n4 --tf-tasks=chief,worker:3 ./by-role worker0='exit 1' worker1='exit 0'
     step_and_tasks_end 1 stopped 'exit 1' 'exit 0' stopped
     ((took >= 2)) || fail "they had no time to end"
-    [[ $stderr == *': first to fail: worker 0 on '*', exit 1'* ]]
+    [[ $stderr == *': first failure: worker 0 ('*', exit code 1'* ]]
     site_arguments fail_grace=0
-    message='srun: error: spank_tf: step J.S: worker 0 (rank 0, NODE) failed, signal 9; the others are stopped'
+    message='srun: error: spank_tf: step J.S: worker 0 (rank 0, NODE) failed with signal 9. The other tasks cannot continue without it and are stopped'
     run_and_show -N3 -n3 --tf-tasks=worker:3 ./by-role worker0='kill -KILL $$'
     step_and_tasks_end 137 'signal 9' stopped stopped
 }
@@ -128,7 +128,7 @@ after_test ()
     local stop
 
     site_arguments fail_grace=0
-    message='srun: error: spank_tf: step J.S: +data 0 (rank 3, NODE) failed, exit 4; spank_tf stops no other task'
+    message='srun: error: spank_tf: step J.S: +data 0 (rank 3, NODE) failed with exit code 4. spank_tf stops no other task'
     run_and_show -N2 -n4 --tf-tasks=worker:2,evaluator,+data ./by-role data='mark data; exit 4' evaluator='await data; sleep 0.5; mark failed; exit 3' \
         worker='await failed; sleep 1; exit 0'
     step_and_tasks_end 4 'exit 0' 'exit 0' 'exit 3' 'exit 4'
@@ -165,7 +165,7 @@ after_test ()
     wait $pid || true
     stderr=$(< "$work/stderr")
     [ "$(plugin_messages)" = 'srun: spank_tf: step J.S was cancelled' ] || fail "another message"
-    [[ $stderr != *'how its tasks ended'* && $stderr != *'first to fail'* ]] || fail "a table of victims"
+    [[ $stderr != *'how its tasks ended'* && $stderr != *'first failure'* ]] || fail "a table of victims"
 }
 
 # Slurm ends the script and its srun before it has asked the tasks.
@@ -384,10 +384,10 @@ parents ()
 
 # bats test_tags=core
 @test "the first failure is named in a step of workers without a ps" {
-    message='srun: error: spank_tf: step J.S: worker 2 (rank 2, NODE) failed, exit 3; the others have 30 s to end, and are then stopped'
+    message='srun: error: spank_tf: step J.S: worker 2 (rank 2, NODE) failed with exit code 3. The other tasks cannot continue without it and will be stopped in 30 s'
     run_step -N2 -n3 --tf-tasks=worker:3 ./by-role worker2="mark failed; exit 3" worker="await failed; sleep 0.5"
     step_ends 3
-    [ "$(grep -c ' first to fail: worker 2 on .*, exit 3$' <<< "$stderr")" -eq 1 ] || fail "it is not named"
+    [ "$(grep -c ' first failure: worker 2 (.*, exit code 3$' <<< "$stderr")" -eq 1 ] || fail "it is not named"
 }
 
 # bats test_tags=core,release
@@ -875,7 +875,7 @@ exit 4
 END
     [ "$status" -eq 4 ] || fail "the script has another exit code"
     [ "$(grep -v ^task-check: <<< "$output")" = $'code 3\nwell\ncode 137' ] && all_ok "$output" 6 || fail "the script continues otherwise"
-    message='srun: error: spank_tf: step J.S: ps 0 (rank 1, NODE) failed, signal 9; its workers would wait for it forever and are stopped'
+    message='srun: error: spank_tf: step J.S: ps 0 (rank 1, NODE) failed with signal 9. Its workers would wait for it forever and are stopped'
     [ "$(plugin_messages)" = "$message" ] || fail "not this message alone"
 }
 

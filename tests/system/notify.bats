@@ -418,6 +418,6 @@ PYTHON
     diff <(sed -E 's/step [0-9]+\.0 of user [^ :]+/STEP/; s/(\(rank [0-9], )[^)]+\)/\1NODE)/' "$work/events/log") - <<'LOG'
 STEP: start, worker:2 on 2 nodes
 STEP: restart of all tasks, restarts left: 0: worker 1 (rank 1, NODE), signal 9
-STEP: end, first to fail: worker 0 (rank 0, NODE), exit 3
+STEP: end, first failure: worker 0 (rank 0, NODE), exit code 3
 LOG
 }

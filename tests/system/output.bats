@@ -605,15 +605,15 @@ fails_with ()
     run --separate-stderr slurm srun -Q -N2 -n3 --tf-tasks=ps,worker:2 --tf-stop=auto "${options[@]}" \
         sh -c 'case $SLURM_PROCID in 0) exec sleep 60;; 1) exit 0;; 2) exec "$@";; esac' sh "$@"
     # Worker 0 may have ended before, or not.
-    [ "$(sed -nE 's/; worker 0 had ended with 0 before$//; s/.* first to fail: worker 1 on .*, exit 3//p' <<< "$stderr")" = "$text" ] ||
+    [ "$(sed -nE 's/; worker 0 had ended with 0 before$//; s/.* first failure: worker 1 \(.*, exit code 3//p' <<< "$stderr")" = "$text" ] ||
         fail "the message ends with something else than: $text"
 }
 
 # bats test_tags=core
 @test "a step that fails names one log file, and no directory; one that is cancelled names the directory" {
-    fails_with "; its log is $work/$logs/worker1.log" --tf-log-dir="$logs" sh -c 'exit 3'
+    fails_with ". Its log is $work/$logs/worker1.log" --tf-log-dir="$logs" sh -c 'exit 3'
     [[ $stderr != *"logs are in"* ]] || fail "it has both"
-    fails_with "; its log is $work/$logs/$(node 2)/worker1.log" --nodelist="$(node 1),$(node 2)" --tf-log-dir="$logs/%N" sh -c 'exit 3'
+    fails_with ". Its log is $work/$logs/$(node 2)/worker1.log" --nodelist="$(node 1),$(node 2)" --tf-log-dir="$logs/%N" sh -c 'exit 3'
     [[ $stderr == *": logs are in $work/$logs/$(node 1), $work/$logs/$(node 2)"* ]] || fail "the other directory is not named"
     slurm timeout 60 srun -Q -J cancelled -N2 -n3 --tf-tasks=ps,worker:2 --tf-log-dir="$logs" sh -c 'touch started.$SLURM_PROCID; exec sleep 60' \
         2> "$work/stderr" 3>&- &
@@ -627,10 +627,10 @@ fails_with ()
 
 # bats test_tags=core
 @test "the message about the first failure names the task's log file, and ends with its last line" {
-    fails_with "; its log, $work/$logs/sh/worker1.log, ends with \"ValueError: (3,)\"" \
+    fails_with ". Its log $work/$logs/sh/worker1.log ends with \"ValueError: (3,)\"" \
         --tf-log-dir="$logs/%x" sh -c 'echo trained; echo "ValueError: (3,)" >&2; echo; exit 3'
     [ "$(head -1 "$work/$logs/sh/worker1.log")" = trained ]
-    fails_with "; its log is $work/$logs/sh/worker1.log" --tf-log-dir="$logs/%x" sh -c 'exit 3'
+    fails_with ". Its log is $work/$logs/sh/worker1.log" --tf-log-dir="$logs/%x" sh -c 'exit 3'
     fails_with "" sh -c 'echo ValueError; exit 3'
 }
 
@@ -638,22 +638,22 @@ fails_with ()
 @test "the message about the first failure has the exception that PyTorch has written" {
     local error='{"message": {"message": "RuntimeError: no\nNCCL", "extraInfo": {"timestamp": "1"}}}'
 
-    fails_with "; its log is $work/$logs/worker1.log, its error file says \"RuntimeError: no NCCL\"" \
+    fails_with ". Its log is $work/$logs/worker1.log, its error file contains \"RuntimeError: no NCCL\"" \
         --tf-log-dir="$logs" sh -c 'echo lost; printf "%s\n" "$0" > $TORCHELASTIC_ERROR_FILE; exit 3' "$error"
     [ "$(cat "$work/$logs/worker1.error.json")" = "$error" ] || fail "it is another file"
     # The next run does not write one, and nor does the next life of the task.
-    fails_with "; its log, $work/$logs/worker1.log, ends with \"lost\"" --tf-log-dir="$logs" \
+    fails_with ". Its log $work/$logs/worker1.log ends with \"lost\"" --tf-log-dir="$logs" \
         sh -c 'echo lost; exit 3'
-    fails_with "; its log, $work/$logs/worker1.log, ends with \"lost again\"" --tf-log-dir="$logs" --tf-restart=1,any \
+    fails_with ". Its log $work/$logs/worker1.log ends with \"lost again\"" --tf-log-dir="$logs" --tf-restart=1,any \
         sh -c '[ ! "$SLURM_TF_RESTART" ] || { echo lost again; exit 3; }
             printf "%s\n" "$0" > $TORCHELASTIC_ERROR_FILE; exit 3' "$error"
 }
 
 @test "the message about the first failure says why, where the end of the log is certain, and so does JSON" {
-    fails_with ": a Python module is missing: no_such_module; its log, $work/$logs/worker1.log, ends with \"ModuleNotFoundError: No module named 'no_such_module'\"" \
+    fails_with ": a Python module is missing: no_such_module. Its log $work/$logs/worker1.log ends with \"ModuleNotFoundError: No module named 'no_such_module'\"" \
         --tf-log-dir="$logs" sh -c '/usr/bin/python3 -c "import no_such_module" || exit 3'
     # The program has caught that, and goes on.
-    fails_with "; its log, $work/$logs/worker1.log, ends with \"the loss is not a number\"" --tf-log-dir="$logs" \
+    fails_with ". Its log $work/$logs/worker1.log ends with \"the loss is not a number\"" --tf-log-dir="$logs" \
         sh -c '/usr/bin/python3 -c "import no_such_module"; echo the loss is not a number; exit 3'
     run --separate-stderr slurm srun -Q -n1 --tf-tasks=worker --tf-show=json --tf-log-dir="$logs" /usr/bin/python3 -c 'open("/dev/full", "wb", 0).write(b"x")'
     [[ $output$stderr == *'"end":"exit","number":1,"cause":"space"'* ]] || fail "JSON does not say why"
@@ -664,7 +664,7 @@ fails_with ()
 threading.Thread(target=time.sleep, args=[%s]).start()
 %s
 raise ValueError("NaN in the loss")'
-    local printed="worker 1 on [^ ]+ had printed a traceback at [0-9:]{8}: \"ValueError: NaN in the loss\"; its log is $work/$logs/1/worker1.log; first to fail: worker 0 on [^ ]+ at [0-9:]{8}, signal 6"
+    local printed="worker 1 \([^ ]+\) printed a traceback at [0-9:]{8}: \"ValueError: NaN in the loss\"; its log is $work/$logs/1/worker1.log; first failure: worker 0 \([^ ]+\) at [0-9:]{8}, signal 6"
 
     site_arguments fail_grace=8
     # It is stopped while it waits for its thread; or ends by itself, with 1; or goes on and is stopped.
@@ -676,8 +676,8 @@ raise ValueError("NaN in the loss")'
             exec /usr/bin/python3 -c "$0"' "$(printf "$raise" "$seconds" "$more")"
         case $nth in
             1) [[ $stderr =~ $printed && $stderr == *'"first_to_fail":0,'*'"traceback":"ValueError: NaN in the loss"'* ]] ;;
-            2) [[ $stderr == *'first to fail: worker 1 on '*', exit 1; its log, '*', ends with "ValueError: NaN in the loss"'* && $stderr == *'"first_to_fail":1,'* ]] ;;
-            3) [[ $stderr != *traceback* && $stderr == *'first to fail: worker 0 '* ]] ;;
+            2) [[ $stderr == *'first failure: worker 1 ('*', exit code 1. Its log '*' ends with "ValueError: NaN in the loss"'* && $stderr == *'"first_to_fail":1,'* ]] ;;
+            3) [[ $stderr != *traceback* && $stderr == *'first failure: worker 0 '* ]] ;;
         esac || fail "$nth: another task is named"
     done
 }
@@ -711,13 +711,13 @@ finally:
     # It has a long end; its traceback comes after that.
     for case in 'RuntimeError ("another reason")|'"$at_exit" "$lost|$cleanup"; do
         fails_of "${case%%|*}" "${case#*|}"
-        [[ $stderr == *'first to fail: worker 1 on '*', exit 1; its log, '*', ends with "ValueError: NaN in the loss"'* &&
+        [[ $stderr == *'first failure: worker 1 ('*', exit code 1. Its log '*' ends with "ValueError: NaN in the loss"'* &&
             $stderr == *'"first_to_fail":1,'* && $stderr != *'had printed'* ]] || fail "another task is named: ${case%%|*}"
     done
     [[ $stderr == *'"cause":"connection"'* ]] || fail "JSON does not have the cause of the other"
     # It is stopped in its end.
     fails_of "$lost" "$at_exit" --tf-restart=1,any
-    grep -qE 'spank_tf: step [^ ]+: worker 0 \(rank 0, [^ ]+\) lost a connection; worker 1 \(rank 1, [^ ]+\) had printed a traceback at [0-9:]{8}: "ValueError: NaN in the loss"; its log is ' <<< "$stderr" ||
+    grep -qE 'spank_tf: step [^ ]+: worker 0 \(rank 0, [^ ]+\) lost a connection; worker 1 \(rank 1, [^ ]+\) printed a traceback at [0-9:]{8}: "ValueError: NaN in the loss"; its log is ' <<< "$stderr" ||
         fail "it is not named before the restart"
 }
 
@@ -761,7 +761,7 @@ finally:
     run --separate-stderr slurm srun -Q -N2 -n3 --tf-tasks=ps,worker:2 --tf-stop=auto --tf-log-dir="$logs" --tf-ib=auto \
         sh -c 'case $SLURM_PROCID in 0) exit 2;; *) exec sleep 60;; esac'
     [ "$(grep -c 'spank_tf: .*InfiniBand' <<< "$stderr")" -eq 1 ] || fail "no message about InfiniBand"
-    [ "$(grep -c 'ps 0 (rank 0, .*) failed, exit 2' <<< "$stderr")" -eq 1 ] || fail "no message about the ps"
+    [ "$(grep -c 'ps 0 (rank 0, .*) failed with exit code 2' <<< "$stderr")" -eq 1 ] || fail "no message about the ps"
     diff <(grep spank_tf <<< "$stderr") <(undated "$work/$logs/master.log" | grep '^srun: ')
     diff <(undated "$work/$logs/master.log" | grep -v '^srun: ' | plain) <(tables "exit 2" stopped stopped)
 }

@@ -81,9 +81,9 @@ step ()                     # LIST SCRIPT [OPTION...]
         evaluator) exit 1;;
         worker) until [ -s $LIVES/1 ]; do sleep 0.1; done; sleep 0.5;;
         esac' -n2 --tf-restart=5
-    [[ $stderr == *'evaluator 0 (rank '*') has ended at '*', exit 1; not restarted: exit 1 needs --tf-restart=5,any'* ]]
+    [[ $stderr == *'evaluator 0 (rank '*') has ended at '*', exit code 1; not restarted: exit code 1 needs --tf-restart=5,any'* ]]
     step worker 'exit 126' -N1 -n1 --tf-restart=5,any
-    [[ $stderr == *'has ended at '*', exit 126; not restarted: exit 126 is always final'* ]]
+    [[ $stderr == *'has ended at '*', exit code 126; not restarted: exit code 126 is always final'* ]]
 }
 
 # bats test_tags=core,release
@@ -94,7 +94,7 @@ step ()                     # LIST SCRIPT [OPTION...]
         exit 42' -N1 -n1 --tf-restart=5
     [ "$status" -eq 42 ]
     [ "$(lives 0)" -eq 1 ]
-    grep -qE 'spank_tf: .* has ended at [0-9:]{8}, exit 42; not restarted: the step was asked to end \(SIGTERM at [0-9:]{8}\)$' <<< "$stderr"
+    grep -qE 'spank_tf: .* has ended at [0-9:]{8}, exit code 42; not restarted: the step was asked to end \(SIGTERM at [0-9:]{8}\)$' <<< "$stderr"
 }
 
 # bats test_tags=core,release
@@ -171,7 +171,7 @@ say(7)
 sys.exit(3)'
     [ "$status" -eq 3 ] || fail "$status: $stderr"
     [ "$(lives 0)" -eq 3 ] || fail "$(lives 0) lives"
-    [[ $stderr == *', exit 3; not restarted: 2 restarts in a row without progress (step 7 was the last)'* ]] ||
+    [[ $stderr == *', exit code 3; not restarted: 2 restarts in a row without progress (step 7 was the last)'* ]] ||
         fail "$stderr"
 }
 

@@ -53,7 +53,7 @@ END
     for rank in 0 1 2; do
         [ "$(xargs < "$LIVES/prolog.$rank")" = "0 1 2" ] || fail "the prologs of rank $rank: $(xargs < "$LIVES/prolog.$rank")"
     done
-    [[ $stderr != *"first to fail"* && $stderr != *"not restarted"* ]] || fail "a restart was not possible"
+    [[ $stderr != *"first failure"* && $stderr != *"not restarted"* ]] || fail "a restart was not possible"
 }
 
 # bats test_tags=release

@@ -45,7 +45,7 @@ run_and_show ()
 # and node names.
 plugin_messages ()
 {
-    sed -E '/^spank_tf: step .*(network|how its tasks ended)/d; / first to (fail|end): /d; /; spank_tf does not end the others, /d; /spank_tf:/!d; s/\bstep [0-9]+\.[0-9]+/step J.S/; s/(\(rank [0-9]+, )[a-z]+[0-9]+\)/\1NODE)/g; s/ ended at [0-9:]{8},/ ended at TIME,/' <<< "$stderr"
+    sed -E '/^spank_tf: step .*(network|how its tasks ended)/d; / first (failure|to end): /d; /. spank_tf does not stop the other tasks, /d; /spank_tf:/!d; s/\bstep [0-9]+\.[0-9]+/step J.S/; s/(\(rank [0-9]+, )[a-z]+[0-9]+\)/\1NODE)/g; s/ ended at [0-9:]{8},/ ended at TIME,/' <<< "$stderr"
 }
 
 # Require that srun exited with this code; that the step did not hang; and that $message, or nothing, was the plugin's

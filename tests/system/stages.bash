@@ -166,7 +166,7 @@ missing_image ()
         # shellcheck disable=SC2086
         run --separate-stderr slurm srun -Q "${missing[@]}" -N2 -n2 --tf-tasks=ps,worker $options touch "$work/started"
         [ "$status" -eq "$plain" ] || fail "srun's exit code is not $plain"
-        [[ $stderr == *missing* && $stderr == *'first to fail: '* ]] || fail "the image, or the task, is not named"
+        [[ $stderr == *missing* && $stderr == *'first failure: '* ]] || fail "the image, or the task, is not named"
         [[ $stderr != *'not installed'* && $stderr != *'answer'* ]] || fail "a line misleads"
         [ ! -e "$work/started" ] || fail "a program was started"
     done

@@ -171,7 +171,7 @@ names_worker_1 ()
     ends 124
     names_worker_1
     hung 0 1
-    [[ $stderr == *"first to fail: worker $first on "*", hung; its log is "*"/logs/worker$first.log"* ]] || fail "the first failure"
+    [[ $stderr == *"first failure: worker $first ("*", hung. Its log is "*"/logs/worker$first.log"* ]] || fail "the first failure"
     does=('<module>' endless_loop)
     grep -qE "hung in: worker $first: steps:[0-9]+ ${does[first]}; worker $((1 - first)): steps:[0-9]+ ${does[1 - first]}\$" <<< "$stderr" ||
         fail "not where they hung"
@@ -223,7 +223,7 @@ names_worker_1 ()
     ends 124
     verdict "ps 0 \\(rank 0, [^ ]+\\), stopped by a signal; 2 others $at"
     hung 0 1 2
-    [[ $stderr == *'first to fail: ps 0 on '*', hung'* ]] || fail "the first failure"
+    [[ $stderr == *'first failure: ps 0 ('*', hung'* ]] || fail "the first failure"
 }
 
 # bats test_tags=once

@@ -66,10 +66,10 @@ END
     run --separate-stderr slurm env HOME="$work" JAX_PLATFORMS=cpu PATH="$(venv jax)/bin:$PATH" timeout 400 \
         srun -Q -N3 -n3 --tf-tasks=worker:3 --tf-log-dir="$work/nan" python nan.py
     [ "$status" -ne 0 ] || fail "it has not failed"
-    grep -qE "spank_tf: step [^ ]+: worker 1 \(rank 1, [^ ]+\) has printed a traceback at [0-9:]{8}: \"ValueError: NaN in the loss\"; its log is $work/nan/worker1.log; it has not ended since$" <<< "$stderr" ||
+    grep -qE "spank_tf: step [^ ]+: worker 1 \(rank 1, [^ ]+\) printed a traceback at [0-9:]{8}: \"ValueError: NaN in the loss\"; its log is $work/nan/worker1.log. It has not exited since$" <<< "$stderr" ||
         fail "it is not named after a minute"
     # The coordinator may end it before the others.
-    grep -qE 'first to fail: worker 1 on |error: spank_tf: step [^ ]+: (first to fail: )?worker 1 on [^ ]+ (by|had printed) a traceback at [0-9:]{8}: "ValueError: NaN in the loss"; .*first to (fail|end): ' <<< "$stderr" ||
+    grep -qE 'first failure: worker 1 \(|error: spank_tf: step [^ ]+: worker 1 \([^ ]+\) printed a traceback at [0-9:]{8}: "ValueError: NaN in the loss"; .*first (failure|to end): ' <<< "$stderr" ||
         fail "it does not come first"
 }
 

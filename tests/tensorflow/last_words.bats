@@ -24,7 +24,7 @@ names_exception ()
     run --separate-stderr slurm env HOME="$SPANK_TF_CLUSTER/work" PYTHONDONTWRITEBYTECODE=1 OMP_NUM_THREADS=1 USE_LIBUV=0 \
         timeout 200 srun -Q -n1 --tf-tasks=worker --tf-log-dir=logs "${@:2}" < /dev/null
     tail -n 40 "$log" | grep -q "$1" || fail "it prints something else: $(cat "$log")"
-    [[ $stderr == *', exit 1; its log, '*', ends with "ValueError: NaN in the loss"'* ]] || fail "the exception is not named"
+    [[ $stderr == *', exit code 1. Its log '*' ends with "ValueError: NaN in the loss"'* ]] || fail "the exception is not named"
 }
 
 @test "the exception is named behind which Python, its resource tracker, a progress bar, wandb and Hydra print" {

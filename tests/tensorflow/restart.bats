@@ -188,5 +188,5 @@ monitored ()
     ends 1
     [ "$(grep -c "^ModuleNotFoundError: No module named 'tensorfow'" "$out")" -eq 2 ] || fail "other messages: $(< "$out")"
     ! printed 1 '(is|are) restarted|\(restarted' "$out" || fail "it is tried again: $(< "$out")"
-    printed 1 'not restarted: exit 1 needs --tf-restart=5,any' "$out" || fail "no line says why: $(< "$out")"
+    printed 1 'not restarted: exit code 1 needs --tf-restart=5,any' "$out" || fail "no line says why: $(< "$out")"
 }

@@ -109,7 +109,7 @@ one_to_seven ()
         for kind in plain cleanup atexit; do
             run --separate-stderr slurm timeout 100 srun -Q -N3 --tf-frameworks=torch --tf-tasks=worker:3 --tf-log-dir="fail/$kind" \
                 /usr/bin/python3 torch_fail.py $bad $kind < /dev/null
-            [[ $stderr == *"first to fail: worker $bad on "*', exit 1; its log, '*', ends with "ValueError: NaN in the loss"'* ]] ||
+            [[ $stderr == *"first failure: worker $bad ("*', exit code 1. Its log '*' ends with "ValueError: NaN in the loss"'* ]] ||
                 fail "worker $bad failed first ($kind)"
         done
     done
@@ -118,7 +118,7 @@ one_to_seven ()
 @test "PyTorch without its variables: the last line has the option" {
     needs_torch
     run --separate-stderr slurm srun -Q -N2 --tf-tasks=worker:2 --tf-log-dir=without /usr/bin/python3 train.py < /dev/null
-    [[ $stderr == *", exit 1: PyTorch's variables are not set, see --tf-frameworks=torch; its log, "* ]] || fail "it has not"
+    [[ $stderr == *", exit code 1: PyTorch's variables are not set, see --tf-frameworks=torch. Its log "* ]] || fail "it has not"
 }
 
 @test "torchrun with a static rendezvous, as one task per node, by the command in doc/guide/frameworks.md" {

@@ -133,7 +133,7 @@ ps_dies ()
     eventually 30 eval "! kill -0 $srun 2> /dev/null" || fail "srun does not end: $(< "$out")"
     wait "$srun" && status=0 || status=$?
     [ "$status" -eq 137 ] || fail "not the ps' exit code: $(< "$out")"
-    printed 1 'ps 0 (rank 0, .*) failed, signal 9' || fail "no message about the ps: $(< "$out")"
+    printed 1 'ps 0 (rank 0, .*) failed with signal 9' || fail "no message about the ps: $(< "$out")"
 }
 
 @test "a ps that is killed ends the job, TensorFlow 2.15" {

@@ -48,7 +48,8 @@ TEST (users_read_that_memory_was_exhausted)
 
     assert_string_equal (exit_report_describe (&killed, &room), "signal 9 (out of memory)");
     assert_string_equal (exit_report_print (&killed, &room), "signal 9");
-    assert_string_equal (exit_report_describe (&failed, &room), "exit 3");
+    assert_string_equal (exit_report_describe (&failed, &room), "exit code 3");
+    assert_string_equal (exit_report_cell (&failed, &room), "exit 3");
 }
 
 TEST (users_read_that_a_task_which_was_stopped_had_to_be_killed)

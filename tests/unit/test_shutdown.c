@@ -354,12 +354,12 @@ static void check_clock (const char *at)
         assert_true (shape[i] == '0' ? at[i] >= '0' && at[i] <= '9' : at[i] == shape[i]);
 }
 
-/* "first to fail: …, at 14:03:11" becomes "at TIME", and "has ended at 14:03:11, signal 9" loses it. */
+/* "first failure: …, at 14:03:11" becomes "at TIME", and "has ended at 14:03:11, signal 9" loses it. */
 static void hide_time (char *text)
 {
     char *at = strstr (text, "first to end: ");
 
-    at = at ? at : strstr (text, "first to fail: ");
+    at = at ? at : strstr (text, "first failure: ");
     if (at && (at = strstr (at, " at "))) {
         check_clock (at);
         memcpy (at + 4, "TIME", 4);
@@ -949,7 +949,7 @@ TEST (what_is_printed_is_there_before_a_supervisor_may_exit)
     capture ();
     exit_and_leave (0, fd[0], 3);
     assert_true (read (console[0], text, sizeof (text) - 1) > 0);
-    assert_non_null (strstr (text, "first to fail: chief 0 on n1 at "));
+    assert_non_null (strstr (text, "first failure: chief 0 (n1) at "));
     release ();
     peers_clear (&server.peers, step_roster (server.step));
     forks = false;

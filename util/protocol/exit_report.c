@@ -40,17 +40,30 @@ const char *exit_report_print (const struct exit_report *report, struct exit_rep
     return room->text;
 }
 
-const char *exit_report_describe (const struct exit_report *report, struct exit_report_text *room)
+static const char *_describe_report (const struct exit_report *report, const char *exit,
+                                     struct exit_report_text *room)
 {
-    exit_report_print (report, room);
+    const char *more = report->out_of_memory ? " (out of memory)" : "";
+
     if (report->kind == EXIT_REPORT_UNSTARTED)
-        snprintf (room->text, sizeof (room->text), "exit %d" EXIT_REPORT_NOT_STARTED, report->number);
+        snprintf (room->text, sizeof (room->text), "%s %d" EXIT_REPORT_NOT_STARTED, exit, report->number);
     else if (report->killed)
         snprintf (room->text, sizeof (room->text), "killed after %d s", report->killed_after);
-    else if (report->out_of_memory) {
-        size_t used = strlen (room->text);
-
-        snprintf (room->text + used, sizeof (room->text) - used, " (out of memory)");
-    }
+    else if (report->kind == EXIT_REPORT_EXIT)
+        snprintf (room->text, sizeof (room->text), "%s %d%s", exit, report->number, more);
+    else if (report->kind == EXIT_REPORT_SIGNAL)
+        snprintf (room->text, sizeof (room->text), "signal %d%s", report->number, more);
+    else
+        snprintf (room->text, sizeof (room->text), "%s%s", kind_name[report->kind], more);
     return room->text;
+}
+
+const char *exit_report_describe (const struct exit_report *report, struct exit_report_text *room)
+{
+    return _describe_report (report, "exit code", room);
+}
+
+const char *exit_report_cell (const struct exit_report *report, struct exit_report_text *room)
+{
+    return _describe_report (report, "exit", room);
 }

@@ -38,14 +38,17 @@ struct exit_report {
 
 /* Room for a report as text. */
 struct exit_report_text {
-    char text[sizeof ("signal -2147483648" EXIT_REPORT_NOT_STARTED)];
+    char text[sizeof ("exit code -2147483648" EXIT_REPORT_NOT_STARTED)];
 };
 
 /* The result lives in *room. */
 const char *exit_report_print (const struct exit_report *report, struct exit_report_text *room);
 
-/* The same for users, with what else is known: "signal 9 (out of memory)", "killed after 10 s". */
+/* For a sentence, with what else is known: "exit code 3", "signal 9 (out of memory)", "killed after 10 s". */
 const char *exit_report_describe (const struct exit_report *report, struct exit_report_text *room);
+
+/* For a table: "exit 3", and otherwise the same. */
+const char *exit_report_cell (const struct exit_report *report, struct exit_report_text *room);
 
 /*
  * The task ended by a signal, or with a code other than 0, or did not start, or hung. A stopped task did

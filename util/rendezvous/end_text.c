@@ -22,14 +22,18 @@
 #include "job/place.h"
 #include "job/tracebacks.h"
 
-static const char *_how (const struct rank *rank, struct exit_report_text *room)
+static const char *_how (const struct rank *rank, bool cell, struct exit_report_text *room)
 {
+    const struct exit_report *report = &rank_end (rank)->report;
+
     if (rank->replaced_by)
         snprintf (room->text, sizeof (room->text), "lost, now rank %d", rank->replaced_by->number);
     else if (rank->lost)
         return rank->away == NEVER ? "not known" : "lost";
+    else if (cell)
+        exit_report_cell (report, room);
     else
-        exit_report_describe (&rank_end (rank)->report, room);
+        exit_report_describe (report, room);
     return room->text;
 }
 
@@ -71,17 +75,17 @@ char *end_text_table (const struct roster *roster, bool alone)
         char number[16], role[CLUSTER_TABLE_ROLE_SIZE], elapsed[40], how[192];
 
         snprintf (number, sizeof (number), "%d", i);
-        table_add_row (
-            table, (const char *const[]){ number, cluster_table_role (rank, role, sizeof (role)), rank->node,
-                                          _elapsed (rank_end (rank)->elapsed_ms, elapsed, sizeof (elapsed)),
-                                          _with_more (rank, _how (rank, &room), alone, how, sizeof (how)) });
+        table_add_row (table, (const char *const[]){
+                                  number, cluster_table_role (rank, role, sizeof (role)), rank->node,
+                                  _elapsed (rank_end (rank)->elapsed_ms, elapsed, sizeof (elapsed)),
+                                  _with_more (rank, _how (rank, true, &room), alone, how, sizeof (how)) });
     }
     text = table_print (table);
     table_destroy (table);
     return text;
 }
 
-/* "; its log is /scratch/worker12.log", and what is known of it. */
+/* ". Its log is /scratch/worker12.log", and what is known of it. */
 static void _add_log (char *buf, size_t size, const struct rank *rank)
 {
     const struct failure_text *failure = rank_end (rank)->failure;
@@ -90,16 +94,16 @@ static void _add_log (char *buf, size_t size, const struct rank *rank)
 
     logdir_task_file (name, sizeof (name), rank->role, rank->index);
     switch (source) {
-        case FAILURE_TEXT_NONE: snprintf (buf, size, "; its log is %s/%s", rank->log_dir, name); break;
+        case FAILURE_TEXT_NONE: snprintf (buf, size, ". Its log is %s/%s", rank->log_dir, name); break;
         case FAILURE_TEXT_LOG:
-            snprintf (buf, size, "; its log, %s/%s, ends with \"%s\"", rank->log_dir, name, failure->text);
+            snprintf (buf, size, ". Its log %s/%s ends with \"%s\"", rank->log_dir, name, failure->text);
             break;
         case FAILURE_TEXT_ERROR_FILE:
-            snprintf (buf, size, "; its log is %s/%s, its error file says \"%s\"", rank->log_dir, name,
+            snprintf (buf, size, ". Its log is %s/%s, its error file contains \"%s\"", rank->log_dir, name,
                       failure->text);
             break;
         /* end_text_stacks () has it, with those of the others. */
-        case FAILURE_TEXT_STACK: snprintf (buf, size, "; its log is %s/%s", rank->log_dir, name); break;
+        case FAILURE_TEXT_STACK: snprintf (buf, size, ". Its log is %s/%s", rank->log_dir, name); break;
     }
 }
 
@@ -123,7 +127,7 @@ static void _add_early (char *buf, size_t size, const struct roster *roster, con
 
 const char *end_text_saved (const struct exit_report *report, char *buf, size_t size)
 {
-    snprintf (buf, size, "has saved, and ended with %d", report->number);
+    snprintf (buf, size, "saved and exited with %d", report->number);
     return buf;
 }
 
@@ -137,8 +141,8 @@ int end_text_traceback (const struct rank *rank, char *buf, size_t size)
 }
 
 /*
- * "worker 1 on n2 had printed a traceback at 14:02:11: "ValueError: NaN"; its log is /scratch/worker1.log;
- * first to fail: ", of one that was printed before the first failure, and did not end its task, as far as
+ * "worker 1 (n2) printed a traceback at 14:02:11: "ValueError: NaN"; its log is /scratch/worker1.log;
+ * first failure: ", of one that was printed before the first failure, and did not end its task, as far as
  * is known. Returns its length.
  */
 static int _describe_traceback (const struct roster *roster, const struct rank *failed, char *buf,
@@ -147,14 +151,14 @@ static int _describe_traceback (const struct roster *roster, const struct rank *
     const struct rank *rank =
         tracebacks_first (roster->rank, roster->tasks, failed, &rank_end (failed)->report);
     const struct failure_text *failure = rank_end (failed)->failure;
-    const char *first = ends_has_saved (rank_end (failed)) ? "first to end: " : "first to fail: ";
+    const char *first = ends_has_saved (rank_end (failed)) ? "first to end: " : "first failure: ";
     char role[CLUSTER_TABLE_ROLE_SIZE], text[2 * PATH_MAX];
 
     if (!rank || !rank->log_dir
         || (rank == failed && failure && strcmp (failure->text, rank->traceback.text) == 0))
         return snprintf (buf, size, "%s", first);
     end_text_traceback (rank, text, sizeof (text));
-    return snprintf (buf, size, "%s on %s had printed a traceback %s; %s",
+    return snprintf (buf, size, "%s (%s) printed a traceback %s; %s",
                      cluster_table_role (rank, role, sizeof (role)), rank->node, text, first);
 }
 
@@ -171,10 +175,10 @@ const char *end_text_failure (const struct roster *roster, char *buf, size_t siz
     failure = rank_end (rank)->failure;
     used = _describe_traceback (roster, rank, buf, size);
     used += snprintf (
-        buf + used, size - (size_t)used, "%s on %s at %s, %s", cluster_table_role (rank, role, sizeof (role)),
+        buf + used, size - (size_t)used, "%s (%s) at %s, %s", cluster_table_role (rank, role, sizeof (role)),
         rank->node, wall_clock_print (traceback_failed_at (rank), at, sizeof (at)),
         ends_has_saved (rank_end (rank)) ? end_text_saved (&rank_end (rank)->report, saved, sizeof (saved))
-                                         : _how (rank, &room));
+                                         : _how (rank, false, &room));
     if (failure && failure->cause.kind != CAUSE_NONE)
         used += snprintf (buf + used, size - (size_t)used, ": %s%s", cause_text[failure->cause.kind],
                           failure->cause.detail);

@@ -19,10 +19,9 @@ char *end_text_table (const struct roster *roster, bool alone);
 
 /*
  * Of the ranks that failed, the one that did so first, with its log file if there is one, and with what
- * the task has written about that: "first to fail: worker 12 on n9 at 14:03:11, exit 1; its log,
- * /scratch/worker12.log, ends with "ValueError: ..."". A traceback that was printed before comes first.
- * The result
- * lives in buf; NULL if no rank has failed.
+ * the task has written about that: "first failure: worker 12 (n9) at 14:03:11, exit code 1. Its log
+ * /scratch/worker12.log ends with "ValueError: ..."". A traceback that was printed before comes first.
+ * The result lives in buf; NULL if no rank has failed.
  */
 #define END_TEXT_FAILURE_SIZE 8192
 const char *end_text_failure (const struct roster *roster, char *buf, size_t size);

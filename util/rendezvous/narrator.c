@@ -85,80 +85,92 @@ static void _reported (const struct fact *fact)
         console_hold (UNSTARTED_MS);
 }
 
-static void _failed_beside (const struct narrator *n, const struct fact *fact)
+struct failed {
+    char text[sizeof ("failed with ") + sizeof (struct exit_report_text)];
+};
+
+/* "failed with exit code 3", or "hung". */
+static const char *_failed (const struct exit_report *report, struct failed *room)
 {
     struct exit_report_text how;
+
+    snprintf (room->text, sizeof (room->text), "%s%s", report->kind == EXIT_REPORT_HUNG ? "" : "failed with ",
+              exit_report_describe (report, &how));
+    return room->text;
+}
+
+static void _failed_beside (const struct narrator *n, const struct fact *fact)
+{
     char name[RANK_NAME_SIZE];
+    struct failed room;
 
     restart_lines_flush (n->lines);
-    console_say ("error: spank_tf: %s: %s failed, %s; spank_tf stops no other task", step_name (n->step),
-                 _name (fact->rank, name), exit_report_describe (&fact->report, &how));
+    console_say ("error: spank_tf: %s: %s %s. spank_tf stops no other task", step_name (n->step),
+                 _name (fact->rank, name), _failed (&fact->report, &room));
 }
 
 static void _missed (const struct narrator *n, const struct fact *fact)
 {
     bool saved = ends_has_saved (rank_end (fact->rank));
-    struct exit_report_text how;
     char name[RANK_NAME_SIZE], text[64];
+    struct failed room;
 
-    _name (fact->rank, name);
-    exit_report_describe (&fact->report, &how);
-    console_say ("%sspank_tf: %s: %s %s%s; spank_tf does not end the others, which may wait for it; srun -K "
-                 "does",
-                 saved ? "" : "error: ", step_name (n->step), name, saved ? "" : "failed, ",
-                 saved ? end_text_saved (&fact->report, text, sizeof (text)) : how.text);
+    console_say (
+        "%sspank_tf: %s: %s %s. spank_tf does not stop the other tasks, which may wait for it; srun -K "
+        "does",
+        saved ? "" : "error: ", step_name (n->step), _name (fact->rank, name),
+        saved ? end_text_saved (&fact->report, text, sizeof (text)) : _failed (&fact->report, &room));
 }
 
-static void _ps_failed (const struct narrator *n, const struct rank *rank, const char *name, const char *how)
+static void _ps_failed (const struct narrator *n, const struct rank *rank, const char *name)
 {
     const struct exit_report *report = &rank_end (rank)->report;
     const char *step = step_name (n->step);
+    struct failed room;
 
     if (rank->lost)
         console_say ("error: spank_tf: %s: without %s its workers would wait forever and are "
                      "stopped",
                      step, name);
     else if (report->kind == EXIT_REPORT_SIGNAL && report->number == SIGTERM)
-        console_say ("spank_tf: %s: %s has ended, %s; the others are stopped", step, name, how);
+        console_say ("spank_tf: %s: %s ended with signal %d. The other tasks are stopped", step, name,
+                     report->number);
     else
-        console_say ("error: spank_tf: %s: %s failed, %s; its workers would wait for it forever "
-                     "and are stopped",
-                     step, name, how);
+        console_say ("error: spank_tf: %s: %s %s. Its workers would wait for it forever and are stopped",
+                     step, name, _failed (report, &room));
 }
 
 /* A cluster without a ps has lost a task. */
-static void _task_failed (const struct narrator *n, const struct fact *fact, const char *name,
-                          const char *how)
+static void _task_failed (const struct narrator *n, const struct fact *fact, const char *name)
 {
     const struct end *end = rank_end (fact->rank);
-    char others[64] = "are stopped", saved[64];
+    char when[32] = "are stopped", saved[64];
+    struct failed room;
 
     if (fact->seconds > 0)
-        snprintf (others, sizeof (others), "have %d s to end, and are then stopped", fact->seconds);
+        snprintf (when, sizeof (when), "will be stopped in %d s", fact->seconds);
     if (ends_has_saved (end))
-        console_say ("spank_tf: %s: %s %s; the others %s", step_name (n->step), name,
-                     end_text_saved (&end->report, saved, sizeof (saved)), others);
+        console_say ("spank_tf: %s: %s %s. The other tasks %s", step_name (n->step), name,
+                     end_text_saved (&end->report, saved, sizeof (saved)), when);
     else
-        console_say ("error: spank_tf: %s: %s failed, %s; the others %s", step_name (n->step), name, how,
-                     others);
+        console_say ("error: spank_tf: %s: %s %s. The other tasks cannot continue without it and %s",
+                     step_name (n->step), name, _failed (&end->report, &room), when);
 }
 
 static void _over (const struct narrator *n, const struct fact *fact)
 {
     const struct rank *rank = fact->rank;
-    struct exit_report_text how;
     char name[RANK_NAME_SIZE];
 
     restart_lines_flush (n->lines);
     if (fact->cause != FINISH_PS_FAILED && fact->cause != FINISH_TASK_FAILED)
         return;
     _name (rank, name);
-    exit_report_describe (&rank_end (rank)->report, &how);
     if (fact->cause == FINISH_PS_FAILED && !end_was_asked (rank_end (rank)))
-        _ps_failed (n, rank, name, how.text);
+        _ps_failed (n, rank, name);
     else if (fact->cause == FINISH_TASK_FAILED
              && (rank_end (rank)->report.kind != EXIT_REPORT_HUNG || fact->moves))
-        _task_failed (n, fact, name, how.text);
+        _task_failed (n, fact, name);
 }
 
 static void _grace (const struct narrator *n, const struct fact *fact)
@@ -354,14 +366,14 @@ static void _traceback (const struct narrator *n, const struct fact *fact)
     end_text_traceback (fact->rank, text, sizeof (text));
     _name (fact->rank, name);
     if (fact->count > 0 && traceback_is_of_connection (fact->ranks[0].rank))
-        console_say ("spank_tf: %s: %s lost a connection; %s had printed a traceback %s", step_name (n->step),
+        console_say ("spank_tf: %s: %s lost a connection; %s printed a traceback %s", step_name (n->step),
                      _name (fact->ranks[0].rank, failed), name, text);
     else if (fact->count > 0)
-        console_say ("spank_tf: %s: before %s failed, %s had printed a traceback %s", step_name (n->step),
+        console_say ("spank_tf: %s: before %s failed, %s printed a traceback %s", step_name (n->step),
                      _name (fact->ranks[0].rank, failed), name, text);
     else
-        console_say ("spank_tf: %s: %s has printed a traceback %s; it has not ended since",
-                     step_name (n->step), name, text);
+        console_say ("spank_tf: %s: %s printed a traceback %s. It has not exited since", step_name (n->step),
+                     name, text);
 }
 
 /* The end. */
