@@ -209,7 +209,7 @@ def hung(trial):
     if not hangs or not verdicts(trial) or not all(isinstance(f, Hang) for f in trial.faults()):
         return
     left = [left for *_, left, _ in restarts_of(trial)]
-    final = not plan.restarts or re.search(r" ended at [0-9:]+, [^;]*\bhung\b[^;]*; (no restart is left|not restarted)",
+    final = not plan.restarts or re.search(r" ended at [0-9:]+, .*\bhung\b.*\. Not restarted",
                                            clusters.read(trial.output))
     if final and not (trial.code == HUNG or trial.code > HUNG and trial.code in plan.codes() | plan.planned_codes()):
         yield f"srun's exit code is {trial.code}, not {HUNG}"

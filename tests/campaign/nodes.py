@@ -24,7 +24,7 @@ BEGIN_SECONDS = 3
 # Until Slurm has cleaned up a node that is back.
 LEFT_SECONDS = 60
 
-REPLACED = r"spank_tf: step \d+\.\d+: (.*), and replaced: (.*); (.*) \(restarts left: (\d+) in a row\)$"
+REPLACED = r"spank_tf: step \d+\.\d+: (.*), and replaced: (.*)\. (.*) \(restarts left without progress: (\d+)\)$"
 
 
 # The plan

@@ -28,15 +28,14 @@ DEFECTS = (4, 6, 8, 11)
 
 # The messages, with the tasks, how they ended, the pause and what is left
 _TASK = r"\+?\w+ \d+ \(rank \d+, [^\s,]+\)"
-_ENDED = rf"({_TASK}(?:, {_TASK})*(?: and \d+ more)?) ha(?:s|ve) ended at \d\d:\d\d:\d\d, ([^;]*)"
-_AGAIN = r" after (\d+) s \(restarts left: (\d+) in a row\)"
-ONE = _ENDED + "; (?:it is|they are) restarted" + _AGAIN
-ALL = _ENDED + r"; (?:all tasks are stopped, and|the others have \d+ s to end, too, and all are) " \
-    "restarted" + _AGAIN
-NONE_LEFT = _ENDED + r"; not restarted: \d+ restarts? (?:in a row )?without progress.*"
-NOT = _ENDED + r"; not restarted: .*"
+_ENDED = rf"({_TASK}(?:, {_TASK})*(?: and \d+ more)?) ended at \d\d:\d\d:\d\d, (.*?)"
+_AGAIN = r" in (\d+) s \(restarts left without progress: (\d+)\)"
+ONE = _ENDED + r"\. Restarting (?:it|them)" + _AGAIN
+ALL = _ENDED + r"\.(?: The other tasks have \d+ s to exit\.)? Restarting all tasks" + _AGAIN
+NONE_LEFT = _ENDED + r"\. Not restarted: \d+ restarts? (?:in a row )?without progress.*"
+NOT = _ENDED + r"\. Not restarted: .*"
 # Reasons that only a fault explains.
-DISTURBED = r"; not restarted: (?:the step was asked to end|its supervisor was disconnected)"
+DISTURBED = r"\. Not restarted: (?:the step was asked to end|its supervisor was disconnected)"
 PS_TERMINATED = r"ps \d+ \(rank \d+, \S+\) ended with signal 15\. The other tasks are stopped"
 BEGIN = r"all tasks begin again.*"
 LINES = rf"step \d+\.\d+: ({ONE}|{ALL}|{BEGIN}|{NONE_LEFT}|{NOT}|{PS_TERMINATED})$"

@@ -195,10 +195,10 @@ only_node_ends ()
             4 | 41 | 42) kill -9 $$ ;;
         esac
         exec sleep 600'
-    eventually 60 printed 'rank 4, .* it is restarted after 4 s'
+    eventually 60 printed 'rank 4, .* Restarting it in 4 s'
     kill_slurmstepd 3
     only_node_ends 3
-    eventually 20 printed 'rank 4, .*; not restarted: its slurmstepd has died' || fail "no line says that: $(< "$srun_output")"
+    eventually 20 printed 'rank 4, .*. Not restarted: its slurmstepd has died' || fail "no line says that: $(< "$srun_output")"
     [ "$(wc -l < "$work/started.4")" -eq 3 ] || fail "there was another life"
     end_leftovers
 }

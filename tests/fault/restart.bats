@@ -78,7 +78,7 @@ srun_ended ()
         chief*) until [ -e $LIVES/end ]; do sleep 0.1; done;;
         *) sleep 600;;
         esac' -n3 -m cyclic -w "$(node 1),$(node 2)" --tf-restart=3
-    eventually 60 printed 'it is restarted after 4 s' || fail "the worker is not restarted"
+    eventually 60 printed 'Restarting it in 4 s' || fail "the worker is not restarted"
     port=$(tail -n 1 "$lives/2" | cut -d' ' -f2)
     for who in "$user" "$other_user"; do
         ! "$tests/cluster" run --on "$(node 1)" --user "$who" -- "$SPANK_TF_PROGRAMS/bind-port" exclusive "$port" ||
@@ -156,7 +156,7 @@ worker_has_no_supervisor ()
         eventually 30 lives $rank 1
     done
     barrier=$(supervisor_of "$(cut -d' ' -f1 "$lives/1")")
-    eventually 30 printed 'all tasks are stopped, and restarted after 1 s (restarts left: 1 in a row)'
+    eventually 30 printed 'Restarting all tasks in 1 s (restarts left without progress: 1)'
     eventually 30 worker_ended
     kill -9 "$barrier"
     touch "$lives/end"
@@ -178,12 +178,12 @@ worker_ended ()
         chief*) until [ -e $LIVES/end ]; do sleep 0.1; done;;
         *) sleep 600;;
         esac' -n3 -m cyclic -w "$(node 1),$(node 2)" --tf-restart=9
-    eventually 60 printed 'it is restarted after 4 s'
+    eventually 60 printed 'Restarting it in 4 s'
     # Of the two tasks on its node, the ps has a program.
     for server in $(pgrep -xu "$user" tf-fork-server); do
         pgrep -P "$server" > /dev/null || kill -9 "$server"
     done
-    eventually 30 printed 'signal 9; not restarted: tf-fork-server, which starts it, was killed' || fail "no line says that: $(< "$out")"
+    eventually 30 printed 'signal 9. Not restarted: tf-fork-server, which starts it, was killed' || fail "no line says that: $(< "$out")"
     touch "$lives/end"
     step_ends
     [ "$status" -eq 137 ]
@@ -196,7 +196,7 @@ worker_ended ()
         worker[0-2]) kill -9 $$;;
         *) sleep 600;;
         esac' -n3 --tf-restart=9
-    eventually 60 printed 'it is restarted after 4 s'
+    eventually 60 printed 'Restarting it in 4 s'
     kill -9 "$(pgrep -r D,R,S -xu "$user" srun | head -n 1)"
     eventually 20 no_process_left || fail "processes are left: $(ps -u "$user" -f)"
     ! lives 2 4 || fail "the worker was restarted"

@@ -71,7 +71,7 @@ step_ends_and_said_so ()
     touch "$LIVES/end"
     wait "$srun" || fail "srun fails: $(< "$err")"
     # A full pipe had zeros in it.
-    run grep -vE '^srun: spank_tf: .* (restarted after|restarts? cost) ' <(tr -d '\0' < "$err")
+    run grep -vE '^srun: spank_tf: .* (Restarting (it|them|all tasks) in|restarts? cost) ' <(tr -d '\0' < "$err")
     [ -z "$output" ] || fail "unexpected lines"
 }
 

@@ -75,7 +75,7 @@ after_test ()
 
 # bats test_tags=core
 @test "with --tf-restart it is restarted alone, with the same address" {
-    message="srun: spank_tf: step J.S: +data 0 (rank 2, NODE) has ended at TIME, signal 9; it is restarted after 1 s (restarts left: 2 in a row)"
+    message="srun: spank_tf: step J.S: +data 0 (rank 2, NODE) ended at TIME, signal 9. Restarting it in 1 s (restarts left without progress: 2)"
     run_and_show -N3 -n3 --tf-restart=3 --tf-tasks=worker:2,+data ./by-role worker='await again' \
         data='echo $SLURM_TF_ADDRESS:$SLURM_TF_PORT $SLURM_TF_DATA >> data
             [ -n "$SLURM_TF_RESTART" ] || kill -KILL $$; mark again; exec sleep 1000'

@@ -58,8 +58,8 @@ step ()                     # LIST SCRIPT [OPTION...]
     [ "$status" -eq 0 ]
     [ "$(lives 0) $(lives 1) $(lives 2) $(lives 3)" = "1 1 3 1" ]
     [ "$(sort -u "$LIVES/2" | wc -l)" -eq 1 ]
-    [[ $stderr == *'worker 0 (rank '*') has ended at '*', signal 9; it is restarted after 1 s (restarts left: 1 in a row)'* ]]
-    [[ $stderr == *'it is restarted after 2 s (restarts left: 0 in a row)'* ]]
+    [[ $stderr == *'worker 0 (rank '*') ended at '*', signal 9. Restarting it in 1 s (restarts left without progress: 1)'* ]]
+    [[ $stderr == *'Restarting it in 2 s (restarts left without progress: 0)'* ]]
     [[ $stderr == *'(restarted 2 times)'* ]]
 }
 
@@ -71,7 +71,7 @@ step ()                     # LIST SCRIPT [OPTION...]
     [ "$status" -eq 0 ]
     [ "$(for rank in 0 1 2 3 4 5 6 7 8; do lives $rank; done | xargs)" = "1 2 2 2 2 2 2 2 2" ]
     [ "$(grep -c 'spank_tf: .* ended' <<< "$stderr")" -eq 1 ]
-    [[ $stderr == *' have ended at '*', signal 9; they are restarted after 1 s (restarts left: 4 in a row)'* ]]
+    [[ $stderr == *' ended at '*', signal 9. Restarting them in 1 s (restarts left without progress: 4)'* ]]
     [ "$(grep -o 'worker [0-7] (rank' <<< "$stderr" | sort -u | wc -l)" -eq 8 ]
 }
 
@@ -81,9 +81,9 @@ step ()                     # LIST SCRIPT [OPTION...]
         evaluator) exit 1;;
         worker) until [ -s $LIVES/1 ]; do sleep 0.1; done; sleep 0.5;;
         esac' -n2 --tf-restart=5
-    [[ $stderr == *'evaluator 0 (rank '*') has ended at '*', exit code 1; not restarted: exit code 1 needs --tf-restart=5,any'* ]]
+    [[ $stderr == *'evaluator 0 (rank '*') ended at '*', exit code 1. Not restarted: exit code 1 is restarted only with --tf-restart=5,any'* ]]
     step worker 'exit 126' -N1 -n1 --tf-restart=5,any
-    [[ $stderr == *'has ended at '*', exit code 126; not restarted: exit code 126 is always final'* ]]
+    [[ $stderr == *' ended at '*', exit code 126. Not restarted: exit code 126 is always final'* ]]
 }
 
 # bats test_tags=core,release
@@ -94,7 +94,7 @@ step ()                     # LIST SCRIPT [OPTION...]
         exit 42' -N1 -n1 --tf-restart=5
     [ "$status" -eq 42 ]
     [ "$(lives 0)" -eq 1 ]
-    grep -qE 'spank_tf: .* has ended at [0-9:]{8}, exit code 42; not restarted: the step was asked to end \(SIGTERM at [0-9:]{8}\)$' <<< "$stderr"
+    grep -qE 'spank_tf: .* ended at [0-9:]{8}, exit code 42. Not restarted: the step was asked to end \(SIGTERM at [0-9:]{8}\)$' <<< "$stderr"
 }
 
 # bats test_tags=core,release
@@ -106,7 +106,7 @@ step ()                     # LIST SCRIPT [OPTION...]
         esac' -n3 --tf-restart=1
     [ "$status" -eq 0 ]
     [ "$(lives 0) $(lives 1) $(lives 2)" = "2 2 2" ]
-    [[ $stderr == *'all tasks are stopped, and restarted after 1 s (restarts left: 0 in a row)'* ]]
+    [[ $stderr == *'Restarting all tasks in 1 s (restarts left without progress: 0)'* ]]
 }
 
 # bats test_tags=core,release
@@ -171,7 +171,7 @@ say(7)
 sys.exit(3)'
     [ "$status" -eq 3 ] || fail "$status: $stderr"
     [ "$(lives 0)" -eq 3 ] || fail "$(lives 0) lives"
-    [[ $stderr == *', exit code 3; not restarted: 2 restarts in a row without progress (step 7 was the last)'* ]] ||
+    [[ $stderr == *', exit code 3. Not restarted: 2 restarts in a row without progress (last training step: 7)'* ]] ||
         fail "$stderr"
 }
 

@@ -245,7 +245,7 @@ END
     site_arguments restart=2,any restart_backoff=1
     run --separate-stderr slurm srun -Q -n1 --tf-tasks=worker \
         sh -c 'sh ./fails site || exit $((5 + ${SLURM_TF_RESTART-0}))'
-    [ "$(grep -c 'restarted after 1 s' <<< "$stderr")" -eq 2 ]
+    [ "$(grep -c 'Restarting .* in 1 s' <<< "$stderr")" -eq 2 ]
     run slurm srun -Q -n1 --tf-restart=0 --tf-tasks=worker sh ./fails site_off 5
     [ "$(lives_of allocated site site_off)" = "2 3 1" ] || fail "lives"
 }

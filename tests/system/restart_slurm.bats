@@ -53,7 +53,7 @@ END
     for rank in 0 1 2; do
         [ "$(xargs < "$LIVES/prolog.$rank")" = "0 1 2" ] || fail "the prologs of rank $rank: $(xargs < "$LIVES/prolog.$rank")"
     done
-    [[ $stderr != *"first failure"* && $stderr != *"not restarted"* ]] || fail "a restart was not possible"
+    [[ $stderr != *"first failure"* && $stderr != *"Not restarted"* ]] || fail "a restart was not possible"
 }
 
 # bats test_tags=release
@@ -161,7 +161,7 @@ END
             < <(head -c 17000000 /dev/zero)
         [ "$status" -eq 42 ] || fail "$tasks: $status: $stderr"
         [ "$output" = "1 has read 17000000" ] || fail "$tasks: $output"
-        [[ $stderr == *"not restarted: more than 16 MiB has come on its stdin, and only so much is kept for another run"* ]] ||
+        [[ $stderr == *"Not restarted: more than 16 MiB has come on its stdin, and only so much is kept for another run"* ]] ||
             fail "$tasks: $stderr"
     done
 }

@@ -90,7 +90,7 @@ place_of ()
     one_dictionary 3 3 0 1 3
     [ "$(place_of 3)" = "worker 2" ] || fail "the spare is $(place_of 3)"
     srun_ends 90
-    printed "lost for [89] s, and replaced: worker 2 \(rank 2, $(node 3)\) is now rank 3 on $(node 4); all tasks are stopped, and restarted after 1 s \(restarts left: 2 in a row\)" ||
+    printed "unreachable for [89] s, and replaced: worker 2 \(rank 2, $(node 3)\) is now rank 3 on $(node 4). Restarting all tasks in 1 s \(restarts left without progress: 2\)" ||
         fail "no line says who was replaced: $(< "$srun_output")"
     printed "all tasks begin again, [0-9]+ s after the last sign of what was lost" || fail "no line says that all begin: $(< "$srun_output")"
     printed "the work is done; 1 task was replaced" || fail "no line says that the work is done: $(< "$srun_output")"
@@ -196,7 +196,7 @@ comes_back_too_late ()              # CUT RESTORE
     one_dictionary 6 4 0 1 2 3 4 8 9
     [ "$(place_of 8), $(place_of 9)" = "chief 0, data 0" ] || fail "the spares are $(place_of 8), $(place_of 9)"
     srun_ends 90
-    printed 'restarts left: 2' || fail "it used more than one restart: $(< "$srun_output")"
+    printed 'restarts left without progress: 2' || fail "it used more than one restart: $(< "$srun_output")"
 }
 
 # In an srun without an allocation, each component of the first step is a job of its own, with nodes of its own.

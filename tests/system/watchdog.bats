@@ -205,7 +205,7 @@ names_worker_1 ()
     ends 0
     verdict "worker 2 \\(rank 2, [^ ]+\\), stopped by a signal, $at, \"step [0-9]+\"; 2 others $at"
     had_lives 2 2 2
-    [ "$(grep -c 'worker 2 (rank 2, .*) has ended at [0-9:]*, hung; all tasks are stopped, and restarted after 1 s (restarts left: 1 in a row)' <<< "$stderr")" -eq 1 ] ||
+    [ "$(grep -c 'worker 2 (rank 2, .*) ended at [0-9:]*, hung. Restarting all tasks in 1 s (restarts left without progress: 1)' <<< "$stderr")" -eq 1 ] ||
         fail "another line about the restart"
     # A task may have been ended in the middle of a line.
     [ "$(grep -c 'begins at 0$' <<< "$output")" -eq 3 ] || fail "the first lives"

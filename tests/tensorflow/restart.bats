@@ -86,14 +86,14 @@ parameter_server ()
     goes_on 'chief 0' 10
     for ((i = 1; i <= $2; i++)); do
         lose worker 0
-        reports "$i" 'worker 0 \(rank .* has ended at [0-9:]*, signal 9; it is restarted after'
+        reports "$i" 'worker 0 \(rank .* ended at [0-9:]*, signal 9. Restarting it in'
         step=$(last 'chief 0: step ' "$out")
         goes_on 'chief 0' "$step"
     done
     # The checkpoint was not needed.
     printed 1 'chief 0: starts' "$out" && ! printed 2 'chief 0: starts' "$out" || fail "the chief has restarted"
     lose ps 0
-    reports 1 'ps 0 \(rank .* has ended at [0-9:]*, signal 9; all tasks are stopped'
+    reports 1 'ps 0 \(rank .* ended at [0-9:]*, signal 9. Restarting all tasks'
     step=$(last 'chief 0: step ' "$out")
     reports 2 '^chief 0: starts'
     resumes 'chief 0' "$step"
@@ -124,9 +124,9 @@ mirrored ()
     begin "$1" -N2 -n2 --tf-tasks=worker:2 --tf-restart=1 python "$2" "$saved" --steps=100 --pause=0.05
     goes_on 'worker 0' 19
     lose worker 1
-    reports 1 'worker 1 \(rank .* all tasks are stopped|worker 0 \(rank .* all tasks are stopped'
+    reports 1 'worker 1 \(rank .* Restarting all tasks|worker 0 \(rank .* Restarting all tasks'
     reports 2 '^worker 0: starts'
-    step=$(sed '1,/all tasks are stopped/!d' "$out" | last 'worker 0: step ' -)
+    step=$(sed '1,/Restarting all tasks/!d' "$out" | last 'worker 0: step ' -)
     resumes 'worker 0' "$step"
     ends 0
     printed 2 '^worker [01]: done, 100 steps' "$out" || fail "a worker is not done"
@@ -158,11 +158,11 @@ monitored ()
         python resume_monitored.py "$saved" --steps=300 --pause=0.2
     goes_on 'worker 1' 30
     lose worker 1
-    reports 1 'worker 1 \(rank .* it is restarted after'
+    reports 1 'worker 1 \(rank .* Restarting it in'
     goes_on 'worker 0' "$(last 'worker 0: step ' "$out")"
     goes_on 'worker 1' "$(last 'worker 0: step ' "$out")"
     lose ps 0
-    reports 1 'ps 0 \(rank .* all tasks are stopped'
+    reports 1 'ps 0 \(rank .* Restarting all tasks'
     step=$(last 'worker 0: step ' "$out")
     reports 2 '^worker 0: starts'
     # It saves every 20 steps, and prints after 10.
@@ -188,5 +188,5 @@ monitored ()
     ends 1
     [ "$(grep -c "^ModuleNotFoundError: No module named 'tensorfow'" "$out")" -eq 2 ] || fail "other messages: $(< "$out")"
     ! printed 1 '(is|are) restarted|\(restarted' "$out" || fail "it is tried again: $(< "$out")"
-    printed 1 'not restarted: exit code 1 needs --tf-restart=5,any' "$out" || fail "no line says why: $(< "$out")"
+    printed 1 'Not restarted: exit code 1 is restarted only with --tf-restart=5,any' "$out" || fail "no line says why: $(< "$out")"
 }

@@ -58,7 +58,7 @@ goes_on ()
     [ "$status" -eq 0 ] || fail "not 0, but $status: $(tail -n 40 "$out" "$logs"/*.log)"
     grep -qE 'no sign of life for [0-9]+ s: worker 1 \(rank 1, [^ ]+\), stopped by a signal, since [0-9:]{8}, ".+"; 1 other since [0-9:]{8}$' "$out" ||
         fail "another verdict: $(< "$out")"
-    [ "$(grep -c 'all tasks are stopped, and restarted' "$out")" -eq 1 ] || fail "not one restart: $(< "$out")"
+    [ "$(grep -c 'Restarting all tasks in' "$out")" -eq 1 ] || fail "not one restart: $(< "$out")"
     [ "$(count_ends 'worker [01] exit 0 \(restarted 1 time\)' "$out")" -eq 2 ] || fail "other ends: $(< "$out")"
     at=$(last 'worker 0: starts at step ' "$logs/worker0.log")
     ((at >= 20)) || fail "it starts at step $at again"

@@ -354,7 +354,7 @@ static void check_clock (const char *at)
         assert_true (shape[i] == '0' ? at[i] >= '0' && at[i] <= '9' : at[i] == shape[i]);
 }
 
-/* "first failure: …, at 14:03:11" becomes "at TIME", and "has ended at 14:03:11, signal 9" loses it. */
+/* "first failure: …, at 14:03:11" becomes "at TIME", and "ended at 14:03:11, signal 9" loses it. */
 static void hide_time (char *text)
 {
     char *at = strstr (text, "first to end: ");

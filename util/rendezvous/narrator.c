@@ -246,7 +246,7 @@ static void _replaced (const struct narrator *n, const struct fact *fact)
     struct list_text list = { names, sizeof (names), ", ", RANK_NAMES_MOST, 0, 0 };
 
     switch (fact->because) {
-        case FACT_IS_LOST: snprintf (because, sizeof (because), "lost for %d s", fact->seconds); break;
+        case FACT_IS_LOST: snprintf (because, sizeof (because), "unreachable for %d s", fact->seconds); break;
         case FACT_IS_STUCK: snprintf (because, sizeof (because), "cannot be restarted where it is"); break;
         case FACT_FAILS_AGAIN:
             snprintf (because, sizeof (because), "failed first three times without progress");
@@ -259,10 +259,10 @@ static void _replaced (const struct narrator *n, const struct fact *fact)
                   rank_index (lost), lost->number, lost->node, spare->number, spare->node);
         list_text_add (&list, name);
     }
-    snprintf (then, sizeof (then), "all tasks are stopped, and restarted after %d s", fact->pause);
-    console_say ("spank_tf: %s: %s, and replaced: %s; %s (restarts left: %d in a row)", step_name (n->step),
-                 because, list_text_end (&list), fact->joined ? "it is restarted with the others" : then,
-                 fact->left);
+    snprintf (then, sizeof (then), "Restarting all tasks in %d s", fact->pause);
+    console_say ("spank_tf: %s: %s, and replaced: %s. %s (restarts left without progress: %d)",
+                 step_name (n->step), because, list_text_end (&list),
+                 fact->joined ? "It is restarted with the other tasks" : then, fact->left);
 }
 
 /* Hangs. */

@@ -66,14 +66,12 @@ void restart_lines_destroy (struct restart_lines *l)
 
 static void _all (struct errtext *text, const struct restart_lines *l, const struct fact *fact)
 {
-    struct errtext others;
+    struct errtext others = { "" };
 
     if (restart_rule_saved (&fact->report))
-        errtext_set (&others, "the others have %d s to end, too, and all are", l->config->stop_grace);
-    else
-        errtext_set (&others, "all tasks are stopped, and");
-    errtext_set (text, "; %s restarted after %d s (restarts left: %d in a row)", others.text, fact->pause,
-                 fact->left);
+        errtext_set (&others, " The other tasks have %d s to exit.", l->config->stop_grace);
+    errtext_set (text, ".%s Restarting all tasks in %d s (restarts left without progress: %d)", others.text,
+                 fact->pause, fact->left);
 }
 
 static void _final (struct errtext *text, const struct restart_lines *l, const struct exit_report *report)
@@ -84,9 +82,10 @@ static void _final (struct errtext *text, const struct restart_lines *l, const s
     any.any = true;
     exit_report_describe (&(struct exit_report){ .kind = report->kind, .number = report->number }, &how);
     if (restart_rule_covers (&any, report))
-        errtext_set (text, "; not restarted: %s needs --tf-restart=%d,any", how.text, any.times);
+        errtext_set (text, ". Not restarted: %s is restarted only with --tf-restart=%d,any", how.text,
+                     any.times);
     else
-        errtext_set (text, "; not restarted: %s is always final", how.text);
+        errtext_set (text, ". Not restarted: %s is always final", how.text);
 }
 
 /* The reason comes from a node, and a file's name in it may have any bytes. */
@@ -104,7 +103,7 @@ static void _cannot (struct errtext *text, const struct fact *fact)
                      rank_name (fact->unable, name, sizeof (name)));
         reason = another.text;
     }
-    errtext_set (text, "; not restarted: %s%s", reason,
+    errtext_set (text, ". Not restarted: %s%s", reason,
                  fact->given_up ? "; the restart of all tasks is given up" : "");
 }
 
@@ -116,7 +115,7 @@ static void _asked (struct errtext *text, const struct fact *fact)
 
     if (when > 0 && localtime_r (&when, &tm))
         strftime (at, sizeof (at), " at %H:%M:%S", &tm);
-    errtext_set (text, "; not restarted: the step was asked to end (%s%s)",
+    errtext_set (text, ". Not restarted: the step was asked to end (%s%s)",
                  signal_name (fact->asked_signal, name, sizeof (name)), at);
 }
 
@@ -125,12 +124,12 @@ static void _used_up (struct errtext *text, const struct restart_lines *l, const
     char last[64] = "";
 
     if (fact->step > 0)
-        snprintf (last, sizeof (last), " (step %d was the last)", fact->step);
+        snprintf (last, sizeof (last), " (last training step: %d)", fact->step);
     if (fact->row >= l->config->restart.times)
-        errtext_set (text, "; not restarted: %d restart%s without progress%s", fact->row,
+        errtext_set (text, ". Not restarted: %d restart%s without progress%s", fact->row,
                      fact->row == 1 ? "" : "s in a row", last);
     else
-        errtext_set (text, "; not restarted: the step has had its %d restarts%s",
+        errtext_set (text, ". Not restarted: the step has had its %d restarts%s",
                      restart_rule_total (&l->config->restart), last);
 }
 
@@ -139,7 +138,7 @@ static void _set_text (struct errtext *text, const struct restart_lines *l, cons
     switch (fact->decision) {
         case DECISION_NONE: break;
         case DECISION_ONE:
-            errtext_set (text, "restarted after %d s (restarts left: %d in a row)", fact->pause, fact->left);
+            errtext_set (text, "%d s (restarts left without progress: %d)", fact->pause, fact->left);
             break;
         case DECISION_ALL: _all (text, l, fact); break;
         case DECISION_FINAL: _final (text, l, &fact->report); break;
@@ -147,7 +146,7 @@ static void _set_text (struct errtext *text, const struct restart_lines *l, cons
         case DECISION_CANNOT: _cannot (text, fact); break;
         case DECISION_ASKED: _asked (text, fact); break;
         case DECISION_LATE:
-            errtext_set (text, "; not restarted: its pause is longer than what is left of "
+            errtext_set (text, ". Not restarted: its pause is longer than what is left of "
                                "eval_grace=");
             break;
     }
@@ -183,11 +182,10 @@ static void _print_line (struct restart_lines *l, struct line *line)
             list_text_add (&how, exit_report_describe (&fact->ranks[i].report, &room));
     }
     if (fact->decision == DECISION_ONE)
-        joint = fact->count > 1 ? "; they are " : "; it is ";
-    console_say ("%sspank_tf: %s: %s %s ended at %s, %s%s%s",
-                 fact->decision == DECISION_CANNOT ? "error: " : "", step_name (l->step),
-                 list_text_end (&named), fact->count > 1 ? "have" : "has",
-                 wall_clock_print (fact->at, at, sizeof (at)), list_text_end (&how), joint, line->text);
+        joint = fact->count > 1 ? ". Restarting them in " : ". Restarting it in ";
+    console_say ("%sspank_tf: %s: %s ended at %s, %s%s%s", fact->decision == DECISION_CANNOT ? "error: " : "",
+                 step_name (l->step), list_text_end (&named), wall_clock_print (fact->at, at, sizeof (at)),
+                 list_text_end (&how), joint, line->text);
     if (fact->decision == DECISION_ONE || fact->decision == DECISION_ALL)
         events_tell (l->step, fact);
     _remove_line (l, line);
