@@ -70,7 +70,7 @@ step ()
 # Require that this step has asked, or not, and that stderr has nothing else but a table: asks NAME | silent NAME
 asks ()
 {
-    [ "$(grep -c 'srun: spank_tf: step [0-9.]*: no task has used its address; did each of them train alone? See spank-tf-messages(7)$' "$BATS_TEST_TMPDIR/$1.err")" -eq 1 ] ||
+    [ "$(grep -c 'srun: spank_tf: step [0-9.]*: no task listened on its assigned port, so each may have trained a model of its own. See spank-tf-messages(7)$' "$BATS_TEST_TMPDIR/$1.err")" -eq 1 ] ||
         fail "$1 does not ask: $(< "$BATS_TEST_TMPDIR/$1.err")"
 }
 

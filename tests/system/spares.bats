@@ -93,7 +93,7 @@ place_of ()
     printed "unreachable for [89] s, and replaced: worker 2 \(rank 2, $(node 3)\) is now rank 3 on $(node 4). Restarting all tasks in 1 s \(restarts left without progress: 2\)" ||
         fail "no line says who was replaced: $(< "$srun_output")"
     printed "all tasks begin again, [0-9]+ s after the last sign of what was lost" || fail "no line says that all begin: $(< "$srun_output")"
-    printed "the work is done; 1 task was replaced" || fail "no line says that the work is done: $(< "$srun_output")"
+    printed "the training has finished. 1 task was replaced" || fail "no line says that the work is done: $(< "$srun_output")"
     [ "$(task_ends "$srun_output" | cut -d' ' -f2-)" = "worker 0 exit 0 (restarted 1 time)
 worker 1 exit 0 (restarted 1 time)
 worker 2 lost, now rank 3
@@ -212,7 +212,7 @@ comes_back_too_late ()              # CUT RESTORE
     one_dictionary 3 2 0 2 3
     [ "$(place_of 3)" = "worker 1" ] || fail "the spare is $(place_of 3)"
     srun_ends 90
-    printed "the work is done; 1 task was replaced" || fail "no line says that the work is done: $(< "$srun_output")"
+    printed "the training has finished. 1 task was replaced" || fail "no line says that the work is done: $(< "$srun_output")"
     reconnect_nodes
     make_lives
     start_lives "$script" -N3 --ntasks-per-node=2 -m block --tf-tasks-per-node=worker,spare
@@ -221,7 +221,7 @@ comes_back_too_late ()              # CUT RESTORE
     await_lives 2 0 4
     eventually 60 eval 'has_lives 1 1 || has_lives 5 1' || fail "no spare of another node has begun: $(< "$srun_output")"
     srun_ends 90
-    printed "the work is done; 1 task was replaced" || fail "no line says that the work is done: $(< "$srun_output")"
+    printed "the training has finished. 1 task was replaced" || fail "no line says that the work is done: $(< "$srun_output")"
     had_lives 2 1 1 0 2 0
 }
 
@@ -353,7 +353,7 @@ spare 0 stopped" ] || fail "not a spare"
 #!/bin/sh
 srun --no-kill sh -c '$begin [ \$life != 0 ] || exec sleep 1000
     until grep -q "Node failure" $work/srun.out; do sleep 0.1; done' > $work/srun.out 2>&1
-! grep -q 'the work is done' $work/srun.out || echo done
+! grep -q 'the training has finished' $work/srun.out || echo done
 srun --no-kill -N1 -n1 --tf-tasks=none echo next
 END
     ) || fail "sbatch fails"

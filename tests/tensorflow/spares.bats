@@ -77,7 +77,7 @@ lose_node ()
 is_done ()
 {
     eventually 150 eval "! kill -0 $srun 2> /dev/null" || fail "srun does not end: $(tail -n 40 "$out")"
-    printed 1 'the work is done; 1 task was replaced' "$out" || fail "the work is not done: $(tail -n 40 "$out")"
+    printed 1 'the training has finished. 1 task was replaced' "$out" || fail "the work is not done: $(tail -n 40 "$out")"
 }
 
 # The two workers of a step that was begun go on when this node dies: workers_go_on NODE FACTOR-OF-LOSS_FALLS

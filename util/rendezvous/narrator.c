@@ -518,15 +518,16 @@ static void _ended (const struct narrator *n, const struct fact *fact)
         console_say ("error: spank_tf: %s: %s%s", step, none ? "no task could start its program; " : "",
                      failure);
     else if (replaced > 0)
-        console_say ("spank_tf: %s: the work is done; %d task%s replaced, and for a lost node srun may "
-                     "return another code than 0",
+        console_say ("spank_tf: %s: the training has finished. %d task%s replaced; srun may still return a "
+                     "non-zero code because of the lost node",
                      step, replaced, replaced == 1 ? " was" : "s were");
     if (failure)
         _stacks (n, true);
     if (alone)
-        console_say ("spank_tf: %s: no task has used its address; did each of them train alone? "
-                     "See spank-tf-messages(7)",
-                     step);
+        console_say (
+            "spank_tf: %s: no task listened on its assigned port, so each may have trained a model of its "
+            "own. See spank-tf-messages(7)",
+            step);
     if (c->show && !c->json && c->watch.learns && fact->learnt.slowest_ms > 0)
         console_say (
             "spank_tf: %s: --tf-watchdog=auto has learnt: SECONDS is %d, because the slowest sign of life "
