@@ -182,7 +182,7 @@ comes_back_too_late ()              # CUT RESTORE
     had_lives 1 1 1
     touch "$work/end"
     srun_ends 60
-    ! printed 'spank_tf: .*(lost|error)' || fail "a message: $(< "$srun_output")"
+    ! printed 'spank_tf: .*(lost|unreachable|error)' || fail "a message: $(< "$srun_output")"
 }
 
 @test "a node with the chief and an auxiliary task dies: spares that are a whole node have their places" {

@@ -528,7 +528,7 @@ END
     chmod 755 "$work/prolog"
     run -0 --separate-stderr slurm srun -Q -N1 -n1 --tf-tasks=worker --tf-watchdog=2,2 --tf-restart=3 --task-prolog="$work/prolog" sh -c '
         ./steps 1; life=${SLURM_TF_RESTART-0}; [ $life = 3 ] || kill -9 $$'
-    [ "$(grep -c 'it is restarted' <<< "$stderr")" -eq 3 ] && [[ $stderr != *'sign of life'* ]] || fail "there is a verdict"
+    [ "$(grep -c 'Restarting it in' <<< "$stderr")" -eq 3 ] && [[ $stderr != *'sign of life'* ]] || fail "there is a verdict"
 }
 
 @test "a task that Slurm has asked to end may take longer to save" {

@@ -67,7 +67,7 @@ saves ()
     # Newer releases do not keep the exit code of a job that they requeue.
     grep -q "_job_complete: JobId=$job WEXITSTATUS 42$" "$SPANK_TF_CLUSTER/log/slurmctld.log" || fail "the job's exit code"
     [ "$(count_ends "$leader exit 42" "$logs/0/master.log")" -eq 1 ] || fail "other ends: $(< "$logs/0/master.log")"
-    ! printed 1 '(is|are) restarted|\(restarted' "$logs.out" "$logs/0/master.log" || fail "--tf-restart"
+    ! printed 1 'Restarting |\(restarted' "$logs.out" "$logs/0/master.log" || fail "--tf-restart"
     saved=$(last "$leader: preempted, saved at step " "$logs/0/$log")
     # BackupAndRestore numbers its checkpoints; there is one for every ten steps.
     [[ $logs != *keras* ]] || saved=$(($(sed -n 's/^model_checkpoint_path: "ckpt-\(.*\)"$/\1/p' "$logs/saved/chief/checkpoint") * 10))
