@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "common/frameworks.h"
+#include "common/helper.h"
 #include "common/logdir.h"
 #include "common/netlist.h"
 #include "common/number.h"
@@ -33,8 +34,7 @@ static char program[4096];
 
 static int _find_program (struct errtext *err)
 {
-    if (snprintf (program, sizeof (program), "%s/tf-rendezvous", options_value (OPTION_LIBEXECDIR))
-        >= (int)sizeof (program))
+    if (helper_path (program, sizeof (program), options_value (OPTION_LIBEXECDIR), "tf-rendezvous") < 0)
         return errtext_set (err, "libexecdir= is too long");
     if (access (program, X_OK) < 0)
         return errtext_set (err, "%s: %s; spank-tf is not installed completely on this host", program,

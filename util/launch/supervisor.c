@@ -16,11 +16,12 @@
 #include <unistd.h>
 
 #include "common/descriptors.h"
+#include "common/helper.h"
 #include "task_abort.h"
 
 int supervisor_find (char *path, size_t size, const char *libexecdir, struct errtext *err)
 {
-    if (snprintf (path, size, "%s/tf-supervise", libexecdir) >= (int)size)
+    if (helper_path (path, size, libexecdir, "tf-supervise") < 0)
         return errtext_set (err, "libexecdir= is too long");
     if (access (path, X_OK) < 0)
         return errtext_set (err, "%s: %s", path, strerror (errno));

@@ -23,6 +23,7 @@
 
 #include "ask_srun.h"
 #include "common/errtext.h"
+#include "common/helper.h"
 #include "common/version.h"
 #include "launch/additions.h"
 #include "launch/launcher.h"
@@ -257,7 +258,7 @@ static int _start_tasks (const struct command *command, const struct ask_srun_te
 
     if (_check_multi_prog (&words->srun_options, err) < 0)
         return -1;
-    if (!own_programs_self () || !texts->config)
+    if (!helper_own_file () || !texts->config)
         return errtext_set (err, "%s",
                             texts->config ? "/proc is not mounted" : "\"scontrol show config\" fails");
     slurm_facts_read (&slurm, texts->config);
@@ -266,7 +267,7 @@ static int _start_tasks (const struct command *command, const struct ask_srun_te
     srun.wait_time = slurm.wait_time;
     own_programs_use ();
     run_task_word (word, &slurm);
-    if (!(argv = srun_words_with (words, own_programs_self (), word)))
+    if (!(argv = srun_words_with (words, helper_own_file (), word)))
         return errtext_set (err, "%s", strerror (ENOMEM));
     if (srun_side_prepare (&srun, err) < 0 || (control = srun_side_start (&srun, NULL, err)) < 0)
         return -1;

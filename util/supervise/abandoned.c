@@ -18,7 +18,9 @@
 #include <unistd.h>
 
 #include "common/deadline.h"
+#include "common/helper.h"
 
+#define NAME "tf-abandoned"
 #define NEVER INT64_MAX
 /* So much later than the node before; and again, at least. */
 #define NODE_MS 2000
@@ -68,21 +70,12 @@ bool abandoned_asks (struct abandoned *a, int64_t since, int64_t now)
     return a->program == 0;
 }
 
-/* It is beside this program. */
+/* It is in the directory of this program. */
 static int _find_program (char *path, size_t size)
 {
-    ssize_t n = readlink ("/proc/self/exe", path, size);
-    char *slash;
+    const char *directory = helper_own_directory ();
 
-    if (n <= 0 || (size_t)n >= size)
-        return -1;
-    path[n] = '\0';
-    if (!(slash = strrchr (path, '/')))
-        return -1;
-    return snprintf (slash, size - (size_t)(slash - path), "/tf-abandoned")
-                   < (int)(size - (size_t)(slash - path))
-               ? 0
-               : -1;
+    return directory ? helper_path (path, size, directory, NAME) : -1;
 }
 
 /*
@@ -102,8 +95,8 @@ static void _tell_failure (const struct abandoned *a, const char *program, int e
 static int _spawn (struct abandoned *a, char *program)
 {
     const struct supervisor_config *c = a->config;
-    char path[PATH_MAX + 64], conf[PATH_MAX + 16], log[PATH_MAX], first[] = "first";
-    char *const argv[] = { program,
+    char path[PATH_MAX + 64], conf[PATH_MAX + 16], log[PATH_MAX], first[] = "first", name[] = NAME;
+    char *const argv[] = { name,
                            (char *)(uintptr_t)c->options.if_abandoned,
                            (char *)(uintptr_t)c->step,
                            (char *)(uintptr_t)c->options.batch_host,
@@ -136,7 +129,7 @@ static int _spawn (struct abandoned *a, char *program)
 
 void abandoned_start (struct abandoned *a)
 {
-    char program[PATH_MAX] = "tf-abandoned";
+    char program[PATH_MAX] = NAME;
     int error;
 
     a->attempts++;

@@ -1,0 +1,41 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "helper.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+const char *helper_own_file (void)
+{
+    static char path[PATH_MAX];
+    ssize_t length = readlink ("/proc/self/exe", path, sizeof (path) - 1);
+
+    if (length <= 0 || path[0] != '/')
+        return NULL;
+    path[length] = '\0';
+    return path;
+}
+
+const char *helper_own_directory (void)
+{
+    static char directory[PATH_MAX];
+    const char *file = helper_own_file ();
+
+    if (!file)
+        return NULL;
+    snprintf (directory, sizeof (directory), "%.*s", (int)(strrchr (file, '/') - file), file);
+    return directory;
+}
+
+int helper_path (char *path, size_t size, const char *directory, const char *name)
+{
+    const char *own = STATIC_PROGRAMS ? helper_own_file () : NULL;
+    int length = own ? snprintf (path, size, "%s", own) : snprintf (path, size, "%s/%s", directory, name);
+
+    return length < (int)size ? 0 : -1;
+}

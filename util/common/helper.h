@@ -1,0 +1,21 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Where the programs are that spank-tf starts, such as tf-supervise.
+ */
+#ifndef TF_HELPER_H
+#define TF_HELPER_H
+
+#include <stddef.h>
+
+/* The absolute path of this process's own file, and of its directory. NULL if the kernel does not tell. */
+const char *helper_own_file (void);
+const char *helper_own_directory (void);
+
+/*
+ * The path of the program `name` in a directory; -1 if it is too long. Static programs are one file
+ * (util/static), so the path is that of this process's own file: start it with argv[0] = `name`.
+ */
+int helper_path (char *path, size_t size, const char *directory, const char *name);
+
+#endif
