@@ -60,11 +60,11 @@ same_tarballs ()
     ) && cmp "$run/${tarball##*/}" "$tree/${tarball##*/}"
 }
 
-# But for what only a checkout needs, and the spec file, which rpmbuild looks for.
+# But for what only a checkout needs, and what configure writes: the spec file, which rpmbuild looks for, and recipes.
 tarball_is_complete ()
 {
     diff <(git -C "$top" ls-files | grep -vE '^\.(ci|github)/|^\.git(ignore|-blame-ignore-revs)$' | sort) \
-        <(tar -tzf "$run"/spank-tf-*.tar.gz | sed 's|^[^/]*/||; /^$/d; /\/$/d; /^contrib\/packages\/spank-tf.spec$/d' | sort)
+        <(tar -tzf "$run"/spank-tf-*.tar.gz | sed 's|^[^/]*/||; /^$/d; /\/$/d; /^contrib\/packages\/\(package.py\|spank-tf.eb\|spank-tf.spec\)$/d' | sort)
 }
 
 install_sbom_tools ()
