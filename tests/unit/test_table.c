@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-#include "rendezvous/table.h"
+#include "common/table.h"
 
 static void check (struct table *table, const char *expected)
 {

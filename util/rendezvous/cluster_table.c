@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-#include "table.h"
+#include "common/table.h"
 #include "job/place.h"
 
 int cluster_table_nodes (const struct roster *roster)

@@ -9,69 +9,34 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/amount.h"
 #include "common/list_text.h"
 #include "job/facts.h"
 #include "job/ledger.h"
 
-struct duration {
-    char text[48];
-};
-
-static const char *_duration (int64_t ms, struct duration *room)
-{
-    int64_t s = (ms + 500) / 1000, minutes = (s + 30) / 60;
-
-    if (s < 60)
-        snprintf (room->text, sizeof (room->text), "%" PRId64 " s", s);
-    else if (s < 600)
-        snprintf (room->text, sizeof (room->text), "%" PRId64 " m %02" PRId64 " s", s / 60, s % 60);
-    else if (minutes < 60)
-        snprintf (room->text, sizeof (room->text), "%" PRId64 " m", minutes);
-    else
-        snprintf (room->text, sizeof (room->text), "%" PRId64 " h %02" PRId64 " m", minutes / 60,
-                  minutes % 60);
-    return room->text;
-}
-
-/* "1,210" */
-static const char *_number (int64_t number, struct duration *room)
-{
-    char digits[24];
-    size_t length, at = 0;
-
-    length = (size_t)snprintf (digits, sizeof (digits), "%" PRId64, number);
-    for (size_t i = 0; i < length; i++) {
-        if (i > 0 && (length - i) % 3 == 0)
-            room->text[at++] = ',';
-        room->text[at++] = digits[i];
-    }
-    room->text[at] = '\0';
-    return room->text;
-}
-
 /* What took less than half a second is left out. */
 static void _add (struct list_text *list, const char *what, int64_t ms)
 {
-    struct duration room;
+    struct amount_text room;
     char item[96];
 
     if (ms < 500)
         return;
-    snprintf (item, sizeof (item), "%s%s", what, _duration (ms, &room));
+    snprintf (item, sizeof (item), "%s%s", what, amount_duration (ms, &room));
     list_text_add (list, item);
 }
 
 /* Steps that are done twice are said also if they took no time. */
 static void _add_repeated (struct list_text *list, const struct ledger *l)
 {
-    struct duration number, room;
+    struct amount_text number, room;
     char item[160];
 
     if (l->repeated_steps == 0)
         return;
-    snprintf (item, sizeof (item), "%s step%s twice%s%s", _number (l->repeated_steps, &number),
+    snprintf (item, sizeof (item), "%s step%s twice%s%s", amount_number (l->repeated_steps, &number),
               l->repeated_steps == 1 ? "" : "s", l->ms[LEDGER_REPEATED] < 500 ? "" : ", ",
-              l->ms[LEDGER_REPEATED] < 500 ? "" : _duration (l->ms[LEDGER_REPEATED], &room));
+              l->ms[LEDGER_REPEATED] < 500 ? "" : amount_duration (l->ms[LEDGER_REPEATED], &room));
     list_text_add (list, item);
 }
 
@@ -94,7 +59,7 @@ const char *ledger_text (const struct ledger *l, char *buf, size_t size)
 {
     char items[256], restarts[64] = "", beside[128] = "", first[64] = "", last[80] = "";
     struct list_text list = { items, sizeof (items), "; ", 0, 0, 0 };
-    struct duration all, work, cost, room;
+    struct amount_text all, work, cost, room;
     int64_t total = ledger_total (l), lost = _add_costs (&list, l);
     int64_t progress = l->says ? l->ms[LEDGER_PROGRESS] : l->ms[LEDGER_STARTING];
     int64_t start = l->ms[LEDGER_LAUNCH] + (l->says ? l->first_ms : 0);
@@ -105,16 +70,18 @@ const char *ledger_text (const struct ledger *l, char *buf, size_t size)
     else if (lost >= 500 || l->repeated_steps > 0)
         snprintf (restarts, sizeof (restarts), ", failures cost ");
     if (start >= 500)
-        snprintf (first, sizeof (first), ", launch and start took %s", _duration (start, &room));
+        snprintf (first, sizeof (first), ", launch and start took %s", amount_duration (start, &room));
     if (l->ms[LEDGER_SUSPENDED] > 0)
-        snprintf (beside, sizeof (beside), "; suspended %s", _duration (l->ms[LEDGER_SUSPENDED], &room));
+        snprintf (beside, sizeof (beside), "; suspended %s",
+                  amount_duration (l->ms[LEDGER_SUSPENDED], &room));
     if (ledger_last_step (l) > 0)
-        snprintf (last, sizeof (last), "; step %s was the last", _number (ledger_last_step (l), &room));
+        snprintf (last, sizeof (last), "; step %s was the last", amount_number (ledger_last_step (l), &room));
     list_text_end (&list);
-    snprintf (buf, size, "%s: %s of %s (%d %%%s)%s%s%s%s%s%s%s", _duration (total, &all),
-              _duration (progress, &work), l->says ? "progress" : "runs, of which progress is not known",
-              total > 0 ? (int)((100 * progress + total / 2) / total) : 0, last, first, restarts,
-              *restarts ? _duration (lost, &cost) : "", *items ? " (" : "", items, *items ? ")" : "", beside);
+    snprintf (
+        buf, size, "%s: %s of %s (%d %%%s)%s%s%s%s%s%s%s", amount_duration (total, &all),
+        amount_duration (progress, &work), l->says ? "progress" : "runs, of which progress is not known",
+        total > 0 ? (int)((100 * progress + total / 2) / total) : 0, last, first, restarts,
+        *restarts ? amount_duration (lost, &cost) : "", *items ? " (" : "", items, *items ? ")" : "", beside);
     return buf;
 }
 
@@ -122,7 +89,7 @@ const char *ledger_text_restart (const struct fact *fact, char *buf, size_t size
 {
     char items[128], since[96] = "";
     struct list_text list = { items, sizeof (items), "; ", 0, 0, 0 };
-    struct duration room;
+    struct amount_text room;
     char step[48];
 
     if (fact->seconds > 0)
@@ -130,7 +97,7 @@ const char *ledger_text_restart (const struct fact *fact, char *buf, size_t size
     _add (&list, "noticing ", fact->noticing_ms);
     _add (&list, "pausing ", fact->pausing_ms);
     if (fact->step > 0) {
-        snprintf (step, sizeof (step), "step %s was the last", _number (fact->step, &room));
+        snprintf (step, sizeof (step), "step %s was the last", amount_number (fact->step, &room));
         list_text_add (&list, step);
     }
     list_text_end (&list);

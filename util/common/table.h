@@ -13,7 +13,7 @@
 
 struct table;
 
-/* NULL if there is no memory, which every function below accepts. */
+/* The title may be NULL. NULL if there is no memory, which every function below accepts. */
 struct table *table_create (const char *title, const char *const *headings, size_t columns);
 void table_destroy (struct table *table);
 

@@ -47,7 +47,7 @@ struct table *table_create (const char *title, const char *const *headings, size
         return NULL;
     table->columns = columns;
     table->width[0] = FIRST_WIDTH;
-    table->incomplete = !(table->title = _copy_cell (title));
+    table->incomplete = title && !(table->title = _copy_cell (title));
     table_add_row (table, headings);
     return table;
 }
@@ -124,7 +124,8 @@ char *table_print (const struct table *table)
 
     if (!f)
         return NULL;
-    fprintf (f, "%s\n", table->title);
+    if (table->title)
+        fprintf (f, "%s\n", table->title);
     for (size_t r = 0; r < table->rows; r++)
         _print_row (f, table, &table->row[r]);
     if (fclose (f) == 0)
