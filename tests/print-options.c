@@ -24,6 +24,7 @@
 #include "protocol/fields.h"
 #include "protocol/goal.h"
 #include "protocol/hello.h"
+#include "protocol/overview.h"
 #include "protocol/registration.h"
 #include "protocol/rendezvous_config.h"
 #include "protocol/rule_fields.h"
@@ -77,6 +78,9 @@ static int _print_all_keys (void)
     _print_keys ("hello", &hello_fields);
     _print_keys ("life_report", &life_report_fields);
     _print_keys ("life_report", &life_report_asked_fields);
+    _print_keys ("overview", &overview_question_fields);
+    _print_keys ("overview", &overview_fields);
+    _print_keys ("overview", &overview_rank_fields);
     _print_keys ("registration", &registration_fields);
     _print_keys ("rendezvous_config", &rendezvous_config_fields);
     _print_keys ("rule_fields", &restart_rule_fields);

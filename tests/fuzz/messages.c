@@ -14,6 +14,7 @@
 #include "protocol/answer.h"
 #include "protocol/fields.h"
 #include "protocol/goal.h"
+#include "protocol/overview.h"
 #include "protocol/registration.h"
 #include "protocol/rendezvous_config.h"
 #include "protocol/status.h"
@@ -75,6 +76,20 @@ static struct frame *_encode_status (const void *message)
     return status_encode_first (message, TOKEN, "n1", 0);
 }
 
+/* What tf-status and tf-rendezvous tell each other is all in tables. */
+#define OVERVIEW(name) \
+    static int _decode_##name (void *message, const struct frame *frame, struct errtext *err) \
+    { \
+        return fields_decode (&name##_fields, message, frame, err); \
+    } \
+    static struct frame *_encode_##name (const void *message) \
+    { \
+        return fields_frame (&name##_fields, message); \
+    }
+OVERVIEW (overview)
+OVERVIEW (overview_question)
+OVERVIEW (overview_rank)
+
 static const struct message {
     const struct fields *fields;
     int (*decode) (void *message, const struct frame *frame, struct errtext *err);
@@ -86,6 +101,10 @@ static const struct message {
       FRAME_MAX_CONFIGURATION },
     { &status_fields, _decode_status, _encode_status, FRAME_MAX_REGISTRATION },
     { &goal_fields, _decode_goal, _encode_goal, FRAME_MAX_ORDER },
+    { &overview_fields, _decode_overview, _encode_overview, FRAME_MAX_CONFIGURATION },
+    { &overview_question_fields, _decode_overview_question, _encode_overview_question,
+      OVERVIEW_MAX_QUESTION },
+    { &overview_rank_fields, _decode_overview_rank, _encode_overview_rank, FRAME_MAX_CONFIGURATION },
     { &supervisor_config_fields, _decode_supervisor_config, _encode_supervisor_config, FRAME_MAX_ANSWER },
 };
 
@@ -94,6 +113,9 @@ union decoded {
     struct rendezvous_config rendezvous_config;
     struct status status;
     struct goal goal;
+    struct overview overview;
+    struct overview_question overview_question;
+    struct overview_rank overview_rank;
     struct supervisor_config supervisor_config;
 };
 

@@ -61,8 +61,10 @@
 #include "rendezvous/server.h"
 #include "rendezvous/writer.h"
 
-/* It has no keeper. */
+/* It has no keeper, and no one asks it. */
 #define keeper_start(journal) 0
+#define asked_begin(server) \
+    ((server)->asked = (struct asked){ .listener = -1, .end = -1, .again = deadline_never () })
 int tf_rendezvous_main (int argc, char *argv[]);
 #define main tf_rendezvous_main
 /* NOLINTNEXTLINE(bugprone-suspicious-include): its main () is the target. */

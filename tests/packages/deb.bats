@@ -121,7 +121,7 @@ installed_version ()
     [[ $output =~ libslurm[0-9]+ ]] || fail "Depends"
 
     run -0 dpkg-deb -c "$(package spank-tf-tools)"
-    for file in bin/tf-run bin/tf-exec bin/tf-server bin/psd_run bin/tf-check python/tf4slurm/__main__.py python/spank_tf_watchdog.py \
+    for file in bin/tf-run bin/tf-exec bin/tf-server bin/psd_run bin/tf-check bin/tf-status python/tf4slurm/__main__.py python/spank_tf_watchdog.py \
         bash_completion.d/spank-tf man1/tf-run.1.gz man1/tf-exec.1.gz man1/psd_run.1.gz examples/train.sbatch examples/notify/syslog \
         examples/enroot/60-spank-tf.sh event.schema.json; do
         [[ $output == *"/$file"* ]] || fail "$file is missing"
@@ -211,7 +211,7 @@ installed_version ()
     during apt-get install -q -y "$(package spank-tf)" "$(package spank-tf-tools)" < /dev/null
     srun_works
     [ "$(stat -c '%U %a' "$enabled")" = "root 644" ] || fail "not readable by every user"
-    for program in /usr/libexec/spank-tf/* tf-run tf-exec tf-server tf-check psd_run; do
+    for program in /usr/libexec/spank-tf/* tf-run tf-exec tf-server tf-check tf-status psd_run; do
         run -0 --separate-stderr "$program" --version
         [ "$output" = "spank-tf $(version)" ] || fail "$program is not of this version"
     done

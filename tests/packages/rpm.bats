@@ -50,7 +50,7 @@ rpm_with ()
     grep -qxF "$(basename "$(ls /usr/lib/*/libslurm.so.[0-9][0-9])")()(64bit)" <<< "$output" || fail "it does not require libslurm"
 
     run -0 rpm -qpl "$(package spank-tf-tools)"
-    for file in bin/tf-run bin/tf-exec bin/tf-server bin/psd_run bin/tf-check python/tf4slurm/__main__.py python/spank_tf_watchdog.py \
+    for file in bin/tf-run bin/tf-exec bin/tf-server bin/psd_run bin/tf-check bin/tf-status python/tf4slurm/__main__.py python/spank_tf_watchdog.py \
         bash_completion.d/spank-tf man1/tf-run.1 man1/tf-exec.1 man1/psd_run.1 examples/train.sbatch notify/syslog \
         enroot/60-spank-tf.sh event.schema.json; do
         [[ $output == *"/$file"* ]] || fail "$file is missing"

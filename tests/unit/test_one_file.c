@@ -52,6 +52,11 @@ int tf_run_main (int argc, char *argv[])
     return _note ("run", argc, argv);
 }
 
+int tf_status_main (int argc, char *argv[])
+{
+    return _note ("status", argc, argv);
+}
+
 int tf_supervise_main (int argc, char *argv[])
 {
     return _note ("supervise", argc, argv);
@@ -65,6 +70,7 @@ TEST (argv_0_or_the_first_argument_names_the_program)
         { { "tf-run", "srun", "-n2" }, "run srun -n2", "tf-run" },
         { { "/home/u/bin/tf-exec", "--help" }, "exec --help", "tf-exec" },
         { { "/home/u/bin/tf-run", "tf-check", "--step" }, "check --step", "tf-check" },
+        { { "tf-status", "12" }, "status 12", "tf-status" },
         { { "tf-supervise", "12.0" }, "supervise 12.0", "tf-supervise" },
         { { "tf-rendezvous", "12.0" }, "rendezvous 12.0", "tf-rendezvous" },
         { { "tf-abandoned", "cancel" }, "abandoned cancel", "tf-abandoned" },

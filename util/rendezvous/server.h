@@ -11,7 +11,9 @@
 #include <sys/types.h>
 
 #include "addresses/host.h"
+#include "asked.h"
 #include "common/deadline.h"
+#include "pace.h"
 #include "peers.h"
 #include "protocol/contact.h"
 #include "protocol/rendezvous_config.h"
@@ -45,6 +47,8 @@ struct server {
     int64_t asked_heard; /* when the kernel was asked when hosts were heard */
     struct job *job; /* NULL if no task is supervised */
     struct restart_lines *lines; /* likewise */
+    struct pace pace; /* of the job */
+    struct asked asked;
     struct journal *journal; /* or NULL */
     struct deadline revived; /* when to say that this is not the first tf-rendezvous */
     struct wire *wire; /* what the job knows of each rank's link; or NULL */

@@ -80,6 +80,7 @@ static void _apply (struct server *server, const struct journal_entry *e, const 
         case JOURNAL_STATUS: job_status (job, e->now, rank, &status); break;
         case JOURNAL_TIME: job_time (job, e->now); break;
     }
+    pace_note (&server->pace, job->run, job->ledger.reached);
     server->timed = e->kind == JOURNAL_TIME;
 }
 

@@ -61,6 +61,7 @@ static void _check_time (struct server *server)
         peer_close (&server->peers, server->peers.oldest);
     launch_check (server);
     supervisors_check (server);
+    asked_check (server);
     console_check_time ();
 }
 
@@ -70,7 +71,7 @@ static int _timeout_ms (const struct server *server)
     struct deadline next = deadline_min (launch_next (server), supervisors_next (server));
 
     next = deadline_min (next, deadline_min (supervisors_look (server), console_next ()));
-    next = deadline_min (next, server->revived);
+    next = deadline_min (next, deadline_min (server->revived, asked_next (server)));
     if (server->peers.oldest)
         next = deadline_min (next, server->peers.oldest->timeout);
     return deadline_left_ms (next);
@@ -111,7 +112,9 @@ static void _run (struct server *server)
         for (int i = 0; i < n; i++) {
             struct peer *peer = event[i].data.ptr;
 
-            if (peer && peer->state == PEER_SUPERVISED)
+            if (event[i].data.ptr == &server->asked)
+                asked_receive (server);
+            else if (peer && peer->state == PEER_SUPERVISED)
                 supervisors_receive (server, peer);
             else if (peer)
                 launch_receive (server, peer);
@@ -236,10 +239,12 @@ int main (int argc, char *argv[])
         return 1;
     }
     peers_watch_fd (&server.peers, SRUN_FD);
+    asked_begin (&server);
     _run (&server);
 
     if (deadline_is_set (server.revived) && server.job && server.job->end_told)
         _say_revived (&server);
+    asked_end (&server);
     console_release ();
     supervisors_cut (&server);
     console_end ();

@@ -27,6 +27,7 @@ static const struct program programs[] = {
     { "tf-check", tf_check_main },
     { "tf-exec", tf_exec_main },
     { "tf-rendezvous", tf_rendezvous_main },
+    { "tf-status", tf_status_main },
     { "tf-supervise", tf_supervise_main },
 };
 

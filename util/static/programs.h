@@ -11,6 +11,7 @@ int tf_check_main (int argc, char *argv[]);
 int tf_exec_main (int argc, char *argv[]);
 int tf_rendezvous_main (int argc, char *argv[]);
 int tf_run_main (int argc, char *argv[]);
+int tf_status_main (int argc, char *argv[]);
 int tf_supervise_main (int argc, char *argv[]);
 
 #endif

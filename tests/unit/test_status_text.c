@@ -1,0 +1,223 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * What tf-status prints of an overview.
+ */
+#include "config.h"
+
+#include "unit.h"
+
+#include "status/behind.h"
+#include "status/status_json.h"
+#include "status/status_text.h"
+
+#define MOST 1000
+
+static struct overview step;
+static struct overview_rank rank[MOST];
+
+/* A ps and workers, four on each node, that train well. */
+static int begin (void **unused __attribute__ ((unused)))
+{
+    static char node[MOST / 4][8];
+
+    step = (struct overview){ .job_step = "4711.0",
+                              .job_name = "resnet",
+                              .phase = OVERVIEW_TRAINS,
+                              .elapsed = 11520,
+                              .step = 86120,
+                              .highest = 86120,
+                              .rate = 2140,
+                              .rate_seconds = 300,
+                              .restarts = 1,
+                              .restarts_left = 2,
+                              .report = "3 h 12 m: 3 h 01 m of progress (94 %)" };
+    for (int i = 0; i < MOST; i++) {
+        snprintf (node[i / 4], sizeof (node[0]), "n%d", i / 4 + 1);
+        rank[i] = (struct overview_rank){ .rank = i,
+                                          .role = i ? "worker" : "ps",
+                                          .index = i ? i - 1 : 0,
+                                          .node = node[i / 4],
+                                          .state = OVERVIEW_RANK_RUNS,
+                                          .step = i ? 86120 : 0,
+                                          .source = i ? SIGNS_MESSAGES : SIGNS_NONE,
+                                          .sign_age = i ? 1 : -1,
+                                          .told_age = 1,
+                                          .unheard = -1,
+                                          .restarts = 1 };
+    }
+    return 0;
+}
+
+EACH_TEST (begin, NULL)
+
+static void check (int ranks, bool all, const char *expected)
+{
+    char *text;
+
+    step.ranks = step.rows = ranks;
+    text = status_text (&step, rank, all);
+    assert_string_equal (text, expected);
+    free (text);
+}
+
+#define HEAD \
+    "job 4711 \"resnet\", step 4711.0, 3 h 12 m: training, step 86,120, 2.1 steps/s; 1 restart, 2 left\n" \
+    "time: 3 h 12 m: 3 h 01 m of progress (94 %)\n"
+
+TEST (each_task_of_a_few_has_a_row)
+{
+    check (4, false,
+           HEAD "  rank  role      node  state    step    activity  restarts\n"
+                "     0  ps 0      n1    running  -       -         1\n"
+                "     1  worker 0  n1    running  86,120  1 s ago   1\n"
+                "     2  worker 1  n1    running  86,120  1 s ago   1\n"
+                "     3  worker 2  n1    running  86,120  1 s ago   1\n");
+}
+
+/* clang-format off */
+static const char grouped[] =
+    HEAD
+    "worker 39 on n11 is slow: step 86,100; worker 0 had told step 86,120 before\n"
+    "  rank  role         node      state          step            activity                restarts\n"
+    "     0  ps 0         n1        running        -               -                       1\n"
+    "    17  worker 16    n5        unreachable    86,120          not heard for 1 m 05 s  1\n"
+    "    18  worker 17    n5        ended: exit 1  86,120          1 s ago                 1\n"
+    "     1  worker (61)  16 nodes  running        86,100..86,120  12 s ago                1..3\n";
+
+static const char thousand[] =
+    HEAD
+    "  rank  role          node       state    step    activity  restarts\n"
+    "     0  ps 0          n1         running  -       -         1\n"
+    "     1  worker (999)  250 nodes  running  86,120  1 s ago   1\n";
+/* clang-format on */
+
+TEST (tasks_of_many_are_grouped_and_what_is_unusual_comes_first)
+{
+    rank[17].state = OVERVIEW_RANK_SILENT;
+    rank[17].unheard = 65;
+    rank[18].state = OVERVIEW_RANK_ENDED;
+    rank[18].end = "exit 1";
+    rank[40].step = 86100;
+    rank[40].told_age = 0;
+    rank[41].sign_age = 12;
+    rank[41].restarts = 3;
+    check (64, false, grouped);
+}
+
+static int lines (const char *text)
+{
+    int count = 0;
+
+    for (; *text; text++)
+        count += *text == '\n';
+    return count;
+}
+
+TEST (a_thousand_are_at_most_a_screen_whatever_they_do)
+{
+    char *text;
+
+    check (MOST, false, thousand);
+    /* Each of them ended in a way of its own. */
+    for (int i = 0; i < MOST; i++) {
+        static char end[MOST][16];
+
+        snprintf (end[i], sizeof (end[0]), "exit %d", i);
+        rank[i].state = OVERVIEW_RANK_ENDED;
+        rank[i].end = end[i];
+    }
+    text = status_text (&step, rank, false);
+    assert_int_equal (lines (text), STATUS_TEXT_LINES - 1);
+    assert_non_null (strstr (text, "981 more tasks: --all\n"));
+    free (text);
+    text = status_text (&step, rank, true);
+    assert_int_equal (lines (text), MOST + 3);
+    free (text);
+}
+
+TEST (the_line_of_a_step_says_what_is_known)
+{
+    static const struct {
+        struct overview step;
+        const char *expected;
+    } row[] = {
+        { { .job_step = "12.0", .phase = OVERVIEW_LAUNCHES, .ranks = 64, .missing = 3, .restarts_left = -1 },
+          "job 12, step 12.0, 0 s: launching, 3 of 64 tasks are missing" },
+        { { .job_step = "12.0", .phase = OVERVIEW_RUNS, .elapsed = 61, .restarts_left = -1 },
+          "job 12, step 12.0, 1 m 01 s: running" },
+        { { .job_step = "14.1",
+            .array = "11_3",
+            .phase = OVERVIEW_REPEATS,
+            .step = 1000,
+            .highest = 1210,
+            .rate = 52,
+            .restarts = 2 },
+          "job 14 (11_3), step 14.1, 0 s: repeating, step 1,000 of 1,210 before, 0.052 steps/s; 2 "
+          "restarts, 0 left" },
+        { { .job_step = "12.0", .job_name = "a\nb\33[2J", .phase = OVERVIEW_STALLS, .restarts_left = -1 },
+          "job 12 \"a b [2J\", step 12.0, 0 s: stalled" },
+    };
+
+    for (size_t i = 0; i < COUNT (row); i++) {
+        char *text = status_text_line (&row[i].step);
+
+        assert_string_equal (text, row[i].expected);
+        free (text);
+    }
+}
+
+static bool someone_is_slow (char *text, size_t size)
+{
+    step.rows = 8;
+    return behind_text (&step, rank, text, size);
+}
+
+TEST (a_task_is_slow_only_if_it_told_a_lower_step_than_another_one_before)
+{
+    char text[256];
+
+    assert_false (someone_is_slow (text, sizeof (text)));
+    /* It told before the others: it may be where they are. */
+    rank[5].step = 86000;
+    rank[5].told_age = 30;
+    assert_false (someone_is_slow (text, sizeof (text)));
+    rank[5].told_age = 1;
+    assert_true (someone_is_slow (text, sizeof (text)));
+    assert_non_null (strstr (text, "worker 4 on n2 is slow: step 86,000; worker "));
+    assert_non_null (strstr (text, " had told step 86,120 before"));
+    /* In the same second 2.14 steps are done. */
+    rank[5].step = 86120 - BEHIND_STEPS - 3;
+    assert_false (someone_is_slow (text, sizeof (text)));
+    rank[5].step--;
+    assert_true (someone_is_slow (text, sizeof (text)));
+    /* What does not run is shown as what it is. */
+    rank[5].step = 1;
+    rank[5].state = OVERVIEW_RANK_BEGINS;
+    assert_false (someone_is_slow (text, sizeof (text)));
+}
+
+/* doc/status.schema.json has these members. */
+TEST (json_has_what_is_known_and_null_for_what_is_not)
+{
+    json_t *object;
+    char *text;
+
+    step.rows = step.ranks = 1;
+    rank[0].node = "n\33";
+    step.rate_seconds = 0;
+    object = status_json (&step, rank);
+    text = json_dumps (object, JSON_COMPACT);
+    assert_string_equal (
+        text, "{\"job\":4711,\"step\":\"4711.0\",\"array\":null,\"user\":null,\"job_name\":\"resnet\","
+              "\"srun_host\":null,\"phase\":\"training\",\"elapsed_s\":11520,\"training_step\":86120,"
+              "\"highest_training_step\":86120,\"steps_per_s\":null,\"steps_per_s_over_s\":null,"
+              "\"restarts\":1,\"restarts_left\":2,\"repeated_steps\":0,\"ranks\":1,\"missing\":0,"
+              "\"times_s\":{\"launch\":0,\"starting\":0,\"waiting\":0,\"repeated\":0,\"progress\":0,"
+              "\"noticing\":0,\"pausing\":0,\"suspended\":0},\"tasks\":[{\"rank\":0,\"role\":\"ps\","
+              "\"index\":0,\"node\":\"n \",\"state\":\"running\",\"training_step\":null,"
+              "\"activity\":\"none\",\"last_activity_s\":null,\"reported_s\":1,\"unreachable_s\":null,"
+              "\"restarts\":1,\"exit_code\":null,\"end\":null,\"message\":null}]}");
+    free (text);
+    json_decref (object);
+}

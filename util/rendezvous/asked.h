@@ -1,0 +1,46 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * tf-status asks (protocol/overview.h). The answer is given by a child: its memory is the state of that
+ * moment, and whatever an asker does keeps only the child waiting, which ends after ASKED_MS. tf-rendezvous
+ * itself accepts no connection, reads no byte and gets no descriptor. It starts one child at a time, and
+ * the next one not before ASKED_PAUSE_MS after that, so that a flood of questions costs little. Without a
+ * socket there are no answers, and nothing else is different.
+ */
+#ifndef TF_ASKED_H
+#define TF_ASKED_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "common/deadline.h"
+
+/* What a child has for all askers that are waiting. */
+#define ASKED_MS 2000
+#define ASKED_PAUSE_MS 200
+
+struct server;
+
+struct asked {
+    int listener; /* -1: there is none */
+    pid_t child; /* 0: none */
+    int end; /* end-of-file when it has ended */
+    struct deadline again; /* when to listen again; or never: it listens, or the child runs */
+};
+
+/* Listen, on the epoll instance of the server's peers. The data.ptr of its events is &server->asked. */
+void asked_begin (struct server *server);
+
+/* An event. */
+void asked_receive (struct server *server);
+
+/* What is due, and when. */
+void asked_check (struct server *server);
+struct deadline asked_next (const struct server *server);
+
+void asked_end (struct server *server);
+
+/* For tests. Answer one asker, who is accepted on this socket. False if there was none. */
+bool asked_answer_one (const struct server *server, int listener);
+
+#endif

@@ -1,0 +1,200 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "reply.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/deadline.h"
+#include "common/tasklist.h"
+
+/* A tf-rendezvous that was asked a moment ago takes 0.2 s, and the askers before this one some more. */
+#define REPLY_MS 5000
+/* Between two attempts to connect, if too many others do. */
+#define AGAIN_MS 50
+
+/* Which there are. */
+
+static bool _has (const struct reply_source *list, int count, uint64_t number)
+{
+    for (int i = 0; i < count; i++)
+        if (list[i].number == number)
+            return true;
+    return false;
+}
+
+/* The last word of a line, if it is the name of such a socket. Connections have the name, too. */
+static bool _source (char *line, uid_t uid, struct reply_source *source)
+{
+    char *name;
+
+    line[strcspn (line, "\n")] = '\0';
+    name = strrchr (line, ' ');
+    return name && overview_name_parse (name + 1, &source->uid, &source->number)
+           && (uid == 0 || source->uid == uid);
+}
+
+int reply_sources (const char *file, uid_t uid, struct reply_source **list, struct errtext *err)
+{
+    FILE *f = fopen (file, "re");
+    struct reply_source source;
+    char *line = NULL;
+    size_t size = 0;
+    int count = 0;
+
+    *list = NULL;
+    if (!f)
+        return errtext_set (err, "%s: %s", file, strerror (errno));
+    while (count >= 0 && getline (&line, &size, f) > 0) {
+        struct reply_source *more;
+
+        if (!_source (line, uid, &source) || _has (*list, count, source.number))
+            continue;
+        if (!(more = reallocarray (*list, (size_t)count + 1, sizeof (*more)))) {
+            count = errtext_set (err, "%s", strerror (ENOMEM));
+            break;
+        }
+        *list = more;
+        more[count++] = source;
+    }
+    free (line);
+    fclose (f);
+    return count;
+}
+
+/* The answer. */
+
+static int _read_frame (struct frame_reader *reader, int fd, struct deadline deadline, struct frame **fp,
+                        struct errtext *err)
+{
+    int n = frame_read (reader, fd, fp, err);
+
+    while (n == 0 && deadline_wait (fd, POLLIN, deadline))
+        n = frame_read (reader, fd, fp, err);
+    if (n == 0)
+        return errtext_set (err, "it did not answer within %d s; is the job suspended?", REPLY_MS / 1000);
+    if (n > 0 && frame_version (*fp) != FRAME_VERSION) {
+        n = errtext_set (err,
+                         "it is of another version of spank-tf than this tf-status (protocol %d, not %d)",
+                         frame_version (*fp), FRAME_VERSION);
+        frame_destroy (*fp);
+    }
+    return n;
+}
+
+static int _reserve (struct reply *reply, struct frame *overview, struct errtext *err)
+{
+    size_t rows = (size_t)reply->overview.rows;
+
+    if (reply->overview.rows > TASKLIST_MAX_TASKS)
+        return errtext_set (err, "an overview of %d tasks", reply->overview.rows);
+    reply->rank = calloc (rows + 1, sizeof (*reply->rank));
+    if (!reply->rank || !(reply->frame = calloc (rows + 1, sizeof (*reply->frame))))
+        return errtext_set (err, "%s", strerror (ENOMEM));
+    reply->frame[rows] = overview;
+    return 0;
+}
+
+static int _read_overview (struct reply *reply, struct frame_reader *reader, int fd, struct deadline deadline,
+                           struct errtext *err)
+{
+    struct frame *frame;
+
+    if (_read_frame (reader, fd, deadline, &frame, err) < 0)
+        return -1;
+    if (fields_decode (&overview_fields, &reply->overview, frame, err) == 0
+        && _reserve (reply, frame, err) == 0)
+        return 0;
+    frame_destroy (frame);
+    return -1;
+}
+
+int reply_read (struct reply *reply, int fd, struct errtext *err)
+{
+    struct frame_reader reader = { .ceiling = OVERVIEW_MAX_ANSWER };
+    struct deadline deadline = deadline_in_ms (REPLY_MS);
+    int rc;
+
+    *reply = (struct reply){ .rank = NULL };
+    rc = _read_overview (reply, &reader, fd, deadline, err);
+    for (int i = 0; rc == 0 && i < reply->overview.rows; i++)
+        if (_read_frame (&reader, fd, deadline, &reply->frame[i], err) < 0
+            || fields_decode (&overview_rank_fields, &reply->rank[i], reply->frame[i], err) < 0)
+            rc = -1;
+    frame_reader_clear (&reader);
+    if (rc < 0)
+        reply_clear (reply);
+    return rc;
+}
+
+void reply_clear (struct reply *reply)
+{
+    for (int i = 0; reply->frame && i <= reply->overview.rows; i++)
+        frame_destroy (reply->frame[i]);
+    free (reply->frame);
+    free (reply->rank);
+    *reply = (struct reply){ .rank = NULL };
+}
+
+/* The question. */
+
+/* EAGAIN: too many askers wait. */
+static int _connect (int fd, const struct reply_source *source, struct errtext *err)
+{
+    struct deadline deadline = deadline_in_ms (REPLY_MS);
+    struct sockaddr_un address;
+    socklen_t length = overview_address (&address, source->uid, source->number);
+
+    while (connect (fd, (struct sockaddr *)&address, length) < 0) {
+        if (errno != EAGAIN || deadline_passed (deadline))
+            return errtext_set (err, "%s", strerror (errno));
+        poll (NULL, 0, AGAIN_MS);
+    }
+    return 0;
+}
+
+/* Those of the process that listens. */
+static int _check_owner (int fd, const struct reply_source *source, struct errtext *err)
+{
+    struct ucred peer;
+    socklen_t length = sizeof (peer);
+
+    if (getsockopt (fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) < 0)
+        return errtext_set (err, "%s", strerror (errno));
+    if (peer.uid != source->uid && peer.uid != 0)
+        return errtext_set (err, "user %u listens in the name of user %u", peer.uid, source->uid);
+    return 0;
+}
+
+static int _ask (struct reply *reply, int fd, enum overview_asks asks, struct errtext *err)
+{
+    struct overview_question question = { .asks = asks };
+    struct frame *frame = fields_frame (&overview_question_fields, &question);
+    int rc = frame ? frame_send (frame, fd, err) : errtext_set (err, "%s", strerror (ENOMEM));
+
+    frame_destroy (frame);
+    return rc < 0 ? -1 : reply_read (reply, fd, err);
+}
+
+int reply_ask (struct reply *reply, const struct reply_source *source, enum overview_asks asks,
+               struct errtext *err)
+{
+    int fd = socket (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), rc;
+
+    *reply = (struct reply){ .rank = NULL };
+    if (fd < 0)
+        return errtext_set (err, "%s", strerror (errno));
+    rc = _connect (fd, source, err) < 0 || _check_owner (fd, source, err) < 0 ? -1
+                                                                              : _ask (reply, fd, asks, err);
+    close (fd);
+    return rc;
+}

@@ -1,0 +1,44 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * What a tf-rendezvous of this host answers (protocol/overview.h).
+ */
+#ifndef TF_REPLY_H
+#define TF_REPLY_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common/errtext.h"
+#include "protocol/overview.h"
+
+/* One of this host's, by the name of its socket. */
+struct reply_source {
+    uid_t uid;
+    uint64_t number;
+};
+
+/*
+ * Those of a user; root: of all users. The names are in a file as /proc/net/unix, and a name is no proof:
+ * reply_ask () looks who listens. Returns how many there are in *list, to be freed; -1 and err.
+ */
+int reply_sources (const char *file, uid_t uid, struct reply_source **list, struct errtext *err);
+
+struct reply {
+    struct overview overview;
+    struct overview_rank *rank; /* overview.rows of them */
+    struct frame **frame; /* their texts, and of the overview the last one */
+};
+
+/* Ask. -1 and err: it does not answer within five seconds, has another version, or is another user's. */
+int reply_ask (struct reply *reply, const struct reply_source *source, enum overview_asks asks,
+               struct errtext *err);
+
+/* Read an answer. The same. */
+int reply_read (struct reply *reply, int fd, struct errtext *err);
+
+/* A zeroed one is fine. */
+void reply_clear (struct reply *reply);
+
+#endif

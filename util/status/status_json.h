@@ -1,0 +1,16 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * An overview as JSON; doc/status.schema.json describes it.
+ */
+#ifndef TF_STATUS_JSON_H
+#define TF_STATUS_JSON_H
+
+#include <jansson.h>
+
+#include "protocol/overview.h"
+
+/* With `overview->rows` tasks. NULL if there is no memory. */
+json_t *status_json (const struct overview *overview, const struct overview_rank *rank);
+
+#endif
