@@ -427,6 +427,6 @@ TEST (words_stand_in_the_help_where_its_row_wants_them)
     struct option_help help;
 
     assert_string_equal (option_help (OPTION_HOLD, &help)->arginfo, "yes|no");
-    help_is (OPTION_STOP, "WHEN", "have ended: ", ", ");
+    help_is (OPTION_STOP, "WHEN", "have exited: ", ", ");
     help_is (OPTION_FRAMEWORKS, "LIST", ": none, or some of ", ",");
 }

@@ -60,85 +60,84 @@ const struct option_definition option_table[OPTION_COUNT] = {
     [OPTION_TASKS] = {
         .name = "tf-tasks", .arginfo = "LIST",
         .words = rules_roles, .alone = LIST_NONE, .check = value_list, .completion = "roles",
-        .usage = "the role of each task in rank order, as in ps,worker:2 or chief,ps:2,worker:rest, or "
-                 "+NAME for an auxiliary task; sets TF_CONFIG (none: switch off)" },
+        .usage = "role of each task in rank order, such as ps,worker:2 or chief,ps:2,worker:rest; +NAME adds "
+                 "an auxiliary task; none disables an inherited list; help explains lists" },
     [OPTION_TASKS_PER_NODE] = {
         .name = "tf-tasks-per-node", .arginfo = "LIST",
         .words = rules_roles, .alone = LIST_NONE, .check = value_list, .completion = "roles",
-        .usage = "the same for the tasks of each node" },
+        .usage = "role of each task on a node; the list is repeated for every node" },
     [OPTION_IB] = {
         .name = "tf-ib", .site = "ib", .implied = "auto", .normal = "no", .words = ib_words,
-        .usage = "use InfiniBand addresses if every node has one (auto, or without a value), or else "
-                 "fail (require)" },
+        .usage = "use InfiniBand: auto (the default without a value) if all nodes have it; require fails "
+                 "otherwise" },
     [OPTION_NETWORK] = {
         .name = "tf-network", .site = "network", .arginfo = "CIDR|IFACE", .normal = NETLIST_ANY,
         .alone = NETLIST_ANY, .check = netlist_check, .completion = "networks",
-        .usage = "the network of every address, as in 10.1.0.0/16 or ib0; several in order of preference" },
+        .usage = "network of all addresses, such as 10.1.0.0/16 or ib0; several in order of preference" },
     [OPTION_PORTS] = {
         .name = "tf-ports", .site = "ports", .arginfo = "RANGE", .normal = PORT_RANGES_ANY,
         .words = ports_words, .check = value_ports,
-        .usage = "the ports of TensorFlow's servers: any, LOW-HIGH, or reserved (Slurm's --resv-ports)" },
+        .usage = "ports of the tasks' servers: any, LOW-HIGH, or reserved (the ports of --resv-ports)" },
     [OPTION_HOLD] = {
         .name = "tf-hold", .site = "hold", .normal = "yes", .words = yes_no_words,
-        .usage = "yes: each port is held until its task ends; no: until its program starts, for a server "
-                 "that does not set SO_REUSEADDR" },
+        .usage = "hold each port until its task ends (yes) or its program starts (no, for servers that do "
+                 "not set SO_REUSEADDR)" },
     [OPTION_STOP] = {
         .name = "tf-stop", .site = "stop", .arginfo = "WHEN", .normal = "auto", .words = stop_words,
-        .usage = "stop the tasks that never end by themselves when the chief, or all workers, have "
-                 "ended: WORDS" },
+        .usage = "when to stop tasks that never exit by themselves, such as a ps: after the chief or all "
+                 "workers have exited: WORDS" },
     [OPTION_LOG_DIR] = {
         .name = "tf-log-dir", .site = "log_dir", .arginfo = "DIR", .normal = LOG_DIR_NONE,
         .alone = LOG_DIR_NONE, .is_path = true, .check = value_log_dir, .completion = "directories",
         .usage = "write the output of each task to DIR/<role><index>.log and messages to DIR/master.log; "
-                 "DIR can have Slurm's patterns, as %j" },
+                 "DIR may contain Slurm patterns such as %j" },
     [OPTION_TEE] = {
         .name = "tf-tee", .site = "tee", .implied = "yes", .normal = "no", .words = yes_no_words,
-        .usage = "with --tf-log-dir: write the output of each task to srun, too, every line behind its task, "
-                 "as in \"worker 1: \"" },
+        .usage = "with --tf-log-dir: print the output of each task in srun as well, each line prefixed with "
+                 "its task, such as \"worker 1: \"" },
     [OPTION_FRAMEWORKS] = {
         .name = "tf-frameworks", .site = "frameworks", .arginfo = "LIST", .normal = "tf,keras,jax",
         .words = frameworks_words, .alone = FRAMEWORKS_NONE, .check = value_frameworks,
         .completion = "list",
-        .usage = "for which frameworks each task gets variables: none, or some of WORDS" },
+        .usage = "set the variables of these frameworks: none, or some of WORDS" },
     [OPTION_TIMEOUT] = {
         .name = "tf-timeout", .site = "timeout", .arginfo = "SECONDS", .normal = "300",
         .check = value_timeout,
-        .usage = "how long the launch waits for its last task, in seconds, or as in 5m or 5:00" },
+        .usage = "how long a launch waits for its last task: seconds, or a time such as 5m or 5:00" },
     [OPTION_SHOW] = {
         .name = "tf-show", .site = "show", .implied = "yes", .normal = "no", .words = show_words,
-        .usage = "print rank, role, node and address of every task, and at the end how it ended (json: "
-                 "one object each, for programs; quiet: nor ask whether each task has trained alone)" },
+        .usage = "print a table of tasks at start and at the end (json: for programs; quiet: print none, and "
+                 "no warning about tasks that trained alone)" },
     [OPTION_RESTART] = {
         .name = "tf-restart", .site = "restart", .arginfo = "N[,any][,total=M]", .normal = "0",
         .words = restart_words, .check = value_restart, .completion = "restarts",
-        .usage = "restart tasks that fail, in place, at most N times in a row without progress, and M times "
-                 "(10 N) in all: after a signal or exit codes 42 and 143, or (any) after nearly every "
-                 "failure" },
+        .usage = "restart failed tasks, up to N times without progress and M times in total (default 10 N): "
+                 "after a signal or exit codes 42 and 143; any includes most other exit codes" },
     [OPTION_WATCHDOG] = {
         .name = "tf-watchdog", .site = "watchdog", .arginfo = "SECONDS|auto[,FIRST]", .normal = "0",
         .words = watchdog_words, .check = value_watchdog,
-        .usage = "end a step whose tasks give no sign of life for so long (seconds, as in 10m, or auto, "
-                 "which learns it), or restart it (--tf-restart); FIRST: at the start of a program" },
+        .usage = "end a step (with --tf-restart, restart it) whose tasks show no activity for SECONDS, such "
+                 "as 600 or 10m (auto: learn it); FIRST applies at program start" },
     [OPTION_STOP_GRACE] = {
         .name = "tf-grace", .site = "stop_grace", .arginfo = "SECONDS", .normal = "10", .check = value_grace,
-        .usage = "how long a task that is stopped has to end, from SIGTERM to SIGKILL, in seconds, or as in "
-                 "5m or 5:00" },
+        .usage = "time between SIGTERM and SIGKILL when a task is stopped: seconds, or a time such as 5m or "
+                 "5:00" },
     [OPTION_IF_ABANDONED] = {
         .name = "tf-if-abandoned", .site = "if_abandoned", .normal = "requeue", .words = if_abandoned_words,
-        .usage = "what a step with spare tasks does with its job when Slurm has given up the node of srun "
-                 "and the batch script (requeue: or cancel, where it may not be requeued)" },
+        .usage = "with spares: what to do with the job if the node of the batch script is lost (requeue: "
+                 "cancel a job that may not be requeued)" },
     [OPTION_RESTART_BACKOFF] = {
         .site = "restart_backoff", .arginfo = "SECONDS", .normal = "60", .check = value_timeout,
-        .usage = "the longest pause before a restart" },
+        .usage = "longest pause before a restart" },
     [OPTION_EVAL_GRACE] = {
         .site = "eval_grace", .arginfo = "SECONDS", .normal = "900", .check = value_grace,
-        .usage = "what an evaluator has after the others" },
+        .usage = "time for an evaluator to finish after the other tasks" },
     [OPTION_FAIL_GRACE] = {
         .site = "fail_grace", .arginfo = "SECONDS", .normal = "30", .check = value_grace,
-        .usage = "what the others have after a failure in a cluster without a ps" },
+        .usage = "time for the other tasks to exit after a failure in a cluster without a ps" },
     [OPTION_LOST_AFTER] = {
         .site = "lost_after", .arginfo = "SECONDS", .normal = "60", .check = value_lost_after,
-        .usage = "with spare tasks, how long a node may be silent before its tasks are replaced" },
+        .usage = "with spares: how long a node may be unreachable before its tasks are replaced" },
     [OPTION_HIDE_GPUS] = {
         .site = "hide_gpus", .normal = "yes", .words = yes_no_words,
         .usage = "whether a ps sees no GPU" },
@@ -157,7 +156,7 @@ const struct option_definition option_table[OPTION_COUNT] = {
         .usage = "a program that gets each event of a step" },
     [OPTION_LIBEXECDIR] = {
         .site = "libexecdir", .arginfo = "DIRECTORY", .normal = PKGLIBEXECDIR, .check = value_libexecdir,
-        .usage = "where tf-rendezvous, tf-supervise and tf-addresses are" },
+        .usage = "directory of tf-rendezvous, tf-supervise and tf-addresses" },
 };
     /* clang-format on */
 

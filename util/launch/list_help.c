@@ -15,7 +15,7 @@
 static const char *const meaning[RULES_ROLES] = {
     [RULES_CHIEF] = "a worker that also saves checkpoints; the job ends with it",
     [RULES_MASTER] = "what Estimator calls a chief",
-    [RULES_PS] = "a parameter server, stopped when the work is done",
+    [RULES_PS] = "a parameter server, stopped when training has finished",
     [RULES_WORKER] = "trains; without a chief, worker 0 does its work",
     [RULES_EVALUATOR] = "evaluates checkpoints, outside the cluster",
 };
@@ -23,19 +23,19 @@ static const char *const meaning[RULES_ROLES] = {
 void list_help_print (FILE *stream, const char *site_roles)
 {
     fputs ("--tf-tasks=LIST gives every task of a step its role, in rank order, and sets\n"
-           "TF_CONFIG in each. --tf-tasks-per-node=LIST is for the tasks of each node.\n"
+           "TF_CONFIG in each. --tf-tasks-per-node=LIST is the list for the tasks of each node.\n"
            "\n"
-           "  LIST   ITEM[,ITEM...]; or none, which switches off a list of the job\n"
+           "  LIST   ITEM[,ITEM...]; or none, which disables an inherited list\n"
            "  ITEM   ROLE         one task\n"
-           "         ROLE:COUNT   so many\n"
+           "         ROLE:COUNT   COUNT tasks\n"
            "         ROLE:rest    all tasks that are left; once in a list\n"
-           "         +NAME        an auxiliary task, as +tensorboard: not in the cluster\n"
+           "         +NAME        an auxiliary task, such as +tensorboard: not in the cluster\n"
            "  ROLE",
            stream);
     for (int name = 0; name < RULES_ROLES; name++)
         fprintf (stream, "%s%-12s %s\n", name == 0 ? "   " : "         ", choice_word (rules_roles, name),
                  meaning[name]);
-    fputs ("         spare        takes the place of a task whose node is lost\n", stream);
+    fputs ("         spare        replaces a task whose node is lost\n", stream);
     if (site_roles)
         fprintf (stream, "         this site's own: %s\n", site_roles);
     fputs ("\n"
