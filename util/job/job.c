@@ -148,7 +148,8 @@ static void _note_status (struct job *job, struct rank *rank, const struct statu
     job->budget.start_ms =
         signs->started_ms > job->budget.start_ms ? signs->started_ms : job->budget.start_ms;
     rank->alive = !status->ended;
-    rank->has = signs->life;
+    if (p && signs->life <= p->life.number)
+        rank->has = signs->life;
     if (p && p->phase == PLACE_BEGINS && rank->has == p->life.number)
         p->phase = PLACE_RUNS;
     if (p)
