@@ -336,7 +336,7 @@ srun -Q --tf-show ./by-role worker0='exit 3'"
     run_step -w "$(node 1),$(node 2),$(node 3)" -n5 --tf-tasks=chief,ps,worker:3 ./by-role worker0='exit 0' worker2='mark first; kill -SEGV $$' \
         worker1='await first; sleep 0.5; mark second; exit 3' chief='await second; sleep 0.5; exit 5'
     step_ends 139
-    [[ $(grep spank_tf <<< "$stderr" | tail -n 1) =~ ^srun:\ error:\ spank_tf:\ step\ [0-9.]+:\ first\ to\ fail:\ worker\ 2\ on\ $(node 3)\ at\ [0-9]{2}:[0-9]{2}:[0-9]{2},\ signal\ 11$ ]] ||
+    [[ $(grep spank_tf <<< "$stderr" | tail -n 1) =~ ^srun:\ error:\ spank_tf:\ step\ [0-9.]+:\ first\ failure:\ worker\ 2\ \($(node 3)\)\ at\ [0-9]{2}:[0-9]{2}:[0-9]{2},\ signal\ 11$ ]] ||
         fail "no such message"
 }
 
