@@ -42,7 +42,7 @@ variables ()
 # Require that srun names these variables, once, and prints nothing else: replaced LIST
 replaced ()
 {
-    [[ $stderr =~ ^'srun: spank_tf: step '[0-9.]+": $1 from your environment "(was|were)" replaced with the step's own values. To keep yours, remove the framework from --tf-frameworks"$ ]] ||
+    [[ $stderr =~ ^'srun: spank_tf: step '[0-9.]+": $1 from your environment "(was|were)" replaced with the step's own values. To keep yours, remove their framework from --tf-frameworks"$ ]] ||
         fail "not this notice"
 }
 

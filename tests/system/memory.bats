@@ -38,7 +38,7 @@ after_test ()
 # Require this end of worker 0, a pattern, in the last message: fails_first END
 fails_first ()
 {
-    [[ $(grep spank_tf <<< "$stderr" | tail -n 1) =~ \ first\ to\ fail:\ worker\ 0\ on\ mem2\ at\ [0-9:]{8},\ (.*)$ ]] &&
+    [[ $(grep spank_tf <<< "$stderr" | tail -n 1) =~ \ first\ failure:\ worker\ 0\ \(mem2\)\ at\ [0-9:]{8},\ (.*)$ ]] &&
         [[ ${BASH_REMATCH[1]} =~ ^$1$ ]] || fail "the last message is not \"$1\""
 }
 

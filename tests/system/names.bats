@@ -26,7 +26,7 @@ setup_file ()
     run_and_show -N4 --tf-tasks=worker,ps,worker:rest --tf-log-dir=logs ./by-role worker='exit 3'
     [ "$status" -eq 3 ] || fail "another code"
     [ "$(task_ends "$work/logs/master.log" | cut -d' ' -f2-)" = "$table" ] || fail "the tasks end otherwise"
-    [[ $stderr =~ first\ to\ fail:\ worker\ [0-2]\ on\ (cn\.b\.3|gpu-a-02|zn001|zn010)\ at ]] || fail "no node"
+    [[ $stderr =~ first\ failure:\ worker\ [0-2]\ \((cn\.b\.3|gpu-a-02|zn001|zn010)\)\ at ]] || fail "no node"
     for node in cn.b.3 gpu-a-02 zn001 zn010; do
         [ "$(grep -cE " $node +(10|00:)" "$work/logs/master.log")" -eq 2 ] || fail "$node is not in both tables"
     done

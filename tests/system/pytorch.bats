@@ -87,7 +87,7 @@ END
         --tf-frameworks=torch --tf-tasks=worker:3 python3 meet.py
     met 3 0
     # LOCAL_RANK is 0 in every task of this step.
-    [[ $stderr =~ ^'srun: spank_tf: step '[0-9.]+": MASTER_ADDR, MASTER_PORT, RANK, WORLD_SIZE, GROUP_RANK from your environment were replaced with the step's own values. To keep yours, remove the framework from --tf-frameworks"$ ]] ||
+    [[ $stderr =~ ^'srun: spank_tf: step '[0-9.]+": MASTER_ADDR, MASTER_PORT, RANK, WORLD_SIZE, GROUP_RANK from your environment were replaced with the step's own values. To keep yours, remove their framework from --tf-frameworks"$ ]] ||
         fail "not this notice"
     run --separate-stderr slurm env RANK=0 WORLD_SIZE=1 srun -Q -N3 --tf-tasks=worker:3 sh -c 'echo $RANK $WORLD_SIZE'
     [ -z "$stderr" ] && [ "$(sort -u <<< "$output")" = "0 1" ] || fail "without torch they are not the user's"

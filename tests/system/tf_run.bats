@@ -197,5 +197,5 @@ END
     run --separate-stderr tf_run --tf-tasks=ps,worker srun -Q -n2 "$task_check" --roles=ps,worker
     all_tasks_ok ps,worker
     run --separate-stderr tf_run --tf-tasks=ps,worker srun -Q -n3 "$task_check"
-    [ "$status" -ne 0 ] && [[ $stderr == *'runs 3 tasks'* ]]
+    [ "$status" -ne 0 ] && [[ $stderr == *'has 3 tasks'* ]]
 }

@@ -177,7 +177,7 @@ one_to_seven ()
     done
     with_torch env RANK=0 WORLD_SIZE=1 LOCAL_RANK=0 MASTER_ADDR=127.0.0.1 srun -Q -N3 --tf-frameworks=torch --tf-tasks=worker:3 python train.py
     summed 3 0
-    [[ $stderr == *": MASTER_ADDR, RANK, WORLD_SIZE of the environment: "* ]] || fail "srun does not name them"
+    [[ $stderr == *": MASTER_ADDR, RANK, WORLD_SIZE from your environment were replaced"* ]] || fail "srun does not name them"
     # So it is Gloo's variable that helps.
     run --separate-stderr slurm env OMP_NUM_THREADS=1 USE_LIBUV=0 timeout 100 srun -Q -N3 --tf-frameworks=torch --tf-tasks=worker:3 \
         sh -c 'unset GLOO_SOCKET_IFNAME; exec /usr/bin/python3 train.py' < /dev/null
