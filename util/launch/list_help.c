@@ -23,13 +23,13 @@ static const char *const meaning[RULES_ROLES] = {
 void list_help_print (FILE *stream, const char *site_roles)
 {
     fputs ("--tf-tasks=LIST gives every task of a step its role, in rank order, and sets\n"
-           "TF_CONFIG in each. --tf-tasks-per-node=LIST is the list for the tasks of each node.\n"
+           "TF_CONFIG in each. --tf-tasks-per-node=LIST is the list of each node.\n"
            "\n"
            "  LIST   ITEM[,ITEM...]; or none, which disables an inherited list\n"
            "  ITEM   ROLE         one task\n"
            "         ROLE:COUNT   COUNT tasks\n"
            "         ROLE:rest    all tasks that are left; once in a list\n"
-           "         +NAME        an auxiliary task, such as +tensorboard: not in the cluster\n"
+           "         +NAME        an auxiliary task, not in the cluster: +tensorboard\n"
            "  ROLE",
            stream);
     for (int name = 0; name < RULES_ROLES; name++)
