@@ -80,7 +80,7 @@ every_restart_is_in_err ()
     local worker
 
     for ((worker = 0; worker < workers; worker++)); do
-        grep -qaF "(worker $worker)" "$err" || return 1
+        grep -qaF "worker $worker (rank " "$err" || return 1
     done
 }
 
