@@ -214,6 +214,7 @@ static void _check_status (const struct frame *frame)
     struct status status;
 
     CHECK (rank >= -1 && rank < TASKS);
+    memset (&status, 0xa5, sizeof (status));
     if (status_decode (&status, frame, NULL) < 0)
         return;
     CHECK (status.ended == frame_has (frame, "ENDED"));

@@ -63,6 +63,7 @@ static bool _has_its_number (const struct exit_report *report)
 
 int status_decode (struct status *status, const struct frame *frame, struct errtext *err)
 {
+    *status = (struct status){ 0 };
     if (fields_decode (&status_fields, status, frame, err) < 0)
         return -1;
     return _has_its_number (&status->report) ? 0 : errtext_set (err, "NUMBER of a status contradicts ENDED");
