@@ -17,9 +17,9 @@ from pathlib import Path
 # In the order of the navigation. README.md is the first page.
 DOCUMENTS = {
     "The guide": [f"doc/guide/{page}.md" for page in (
-        "index", "first-job", "without-an-administrator", "task-lists", "frameworks", "output", "networks", "failures", "ending", "restarts", "hangs",
-        "lost-nodes", "preemption", "auxiliary-tasks", "containers", "portals", "other-programs", "troubleshooting",
-        "limits")],
+        "index", "first-job", "without-an-administrator", "task-lists", "frameworks", "output", "status", "networks",
+        "failures", "ending", "restarts", "hangs", "lost-nodes", "preemption", "auxiliary-tasks", "containers", "portals",
+        "other-programs", "troubleshooting", "limits")],
     "More for users": ["doc/options.md", "doc/cheat-sheet.md", "doc/recipes.md", "contrib/examples/README.md",
                        "doc/migrating.md", "doc/comparison.md"],
     "Administration": ["doc/administration.md"],
@@ -27,7 +27,8 @@ DOCUMENTS = {
     "How it works": [f"doc/design/{page}.md" for page in (
         "overview", "launch", "frameworks", "output", "supervision", "failures", "hangs", "ending", "packaging-and-check",
         "performance", "slurm", "decisions/auxiliary-tf-config", "decisions/named-socket", "decisions/requeue",
-        "decisions/reuse-port", "decisions/short-variable", "decisions/successor")] + ["doc/protocol.md", "SECURITY.md"],
+        "decisions/reuse-port", "decisions/short-variable", "decisions/successor")] +
+                    [f"doc/protocol/{page}.md" for page in ("index", "launch", "supervision", "status")] + ["SECURITY.md"],
     "Development": ["HACKING.md", "tests/README.md", "contrib/README.md", "CONTRIBUTING.md", "doc/releasing.md",
                     "NEWS.md"],
 }

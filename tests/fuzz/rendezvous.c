@@ -76,7 +76,7 @@ int tf_rendezvous_main (int argc, char *argv[]);
 
 #define CLIENTS 8
 #define MAX_RESTARTS 3
-/* The number of a step's tasks is the one that sizes memory; see doc/protocol.md. */
+/* The number of a step's tasks is the one that sizes memory; see doc/protocol/. */
 #define MAX_ALLOCATION (TASKLIST_MAX_TASKS * 512)
 /* More rounds, and more waits, than the program needs to do what is ready and what is due. */
 #define MAX_ROUNDS 100

@@ -292,7 +292,7 @@ const char *who_is_cut_off_does_not_stay_longer (const struct history *h)
 }
 
 /*
- * protocol.md: a supervisor whose connection timed out is waited for 300 s; "for a spare that is lost, not
+ * doc/protocol: a supervisor whose connection timed out is waited for 300 s; "for a spare that is lost, not
  * after the work is done". So the end is told when the last program has ended, and it is known that the
  * spare is lost.
  */

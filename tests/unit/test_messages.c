@@ -350,7 +350,7 @@ TEST (each_word_has_its_text)
 
 /*
  * What a row of a table says is so in the whole message: what is needed, and the limits, which
- * doc/protocol.md has, too.
+ * doc/protocol/ has, too.
  */
 
 /* Refused, with the name of the key and what is right, as a line of printable ASCII. */

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * A message as a table: each row is a member of its struct and the key of its frame. Encoding, decoding and
- * what an error says come from that row, and doc/protocol.md is compared with it.
+ * what an error says come from that row, and doc/protocol/ is compared with it.
  *
  *     #define MESSAGE struct watch_rule
  *     static const struct field row[] = {

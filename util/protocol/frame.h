@@ -6,7 +6,7 @@
  *
  *     "SpTF"   version: 16 bits   zero: 16 bits   length of all strings: 32 bits   strings
  *
- * Only the modules of this folder know keys; doc/protocol.md lists them. The header keeps its
+ * Only the modules of this folder know keys; doc/protocol/ lists them. The header keeps its
  * form in every version.
  */
 #ifndef TF_FRAME_H
