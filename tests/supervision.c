@@ -135,8 +135,7 @@ static void _configure (const struct task *task)
 
     address_parse (&config.address, "127.0.0.1");
     if (!(frame = fields_frame (&supervisor_config_fields, &config))
-        || (file = frame_store (frame, "supervisor")) < 0
-        || dup2 (file, SUPERVISOR_CONFIG_FD) < 0)
+        || (file = frame_store (frame, "supervisor")) < 0 || dup2 (file, SUPERVISOR_CONFIG_FD) < 0)
         _exit (122);
     if (file != SUPERVISOR_CONFIG_FD)
         close (file);
@@ -459,7 +458,7 @@ struct signs task_expect_signs (const struct task *task)
     struct errtext err;
 
     if (!frame)
-        die ("tf-supervise tells nothing of signs of life");
+        die ("tf-supervise reports no activity");
     if (status_decode (&status, frame, &err) < 0)
         die ("%s", err.text);
     frame_destroy (frame);

@@ -117,12 +117,12 @@ void task_send_life (struct task *task, int life);
 /* Send ORDER_EXIT. tf-supervise resets the connection and exits with that wait status. */
 void task_order_exit (struct task *task, int status);
 
-/* The next frame on the connection that is not about signs of life; NULL: there is none. */
+/* The next frame on the connection that is not about activity; NULL: there is none. */
 struct frame *task_receive_report (struct task *task, struct status *status);
 /* ... is this exit report. */
 void task_expect_report (struct task *task, const char *report);
 
-/* The next frame on the connection is about signs of life. */
+/* The next frame on the connection is about activity. */
 struct signs task_expect_signs (const struct task *task);
 
 /* tf-supervise closes the connection without sending anything more. */

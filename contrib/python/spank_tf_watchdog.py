@@ -63,7 +63,7 @@ def alive(status=""):
 
 
 def done():
-    """Tell that there will be no signs of life until the next alive ()."""
+    """Announce that no heartbeat follows until the next alive()."""
     return _send("STOPPING=1")
 
 

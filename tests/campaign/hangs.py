@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """
 Trials with --tf-watchdog: tasks that hang, what their verdicts must be, and that there is none without
-a hang. The programs give signs of life by signs.c: messages, or lines in their log files.
+a hang. The programs have activity by signs.c: heartbeats, or lines in their log files.
 
 Their choices have a generator of their own, so that the other trials do not depend on them.
 """
@@ -27,8 +27,8 @@ LATE_SECONDS = 8
 # srun's exit code, and that of a task.
 HUNG = 124
 
-VERDICT = (r"spank_tf: step \d+\.\d+: no sign of life for (\d+) s: (\+?\w+ \d+) \(rank (\d+), (\S+)\)"
-           r", (.*?)(?:; \d+ others? since [\d:]{8})?(?:; \d+ others? moves?)?$")
+VERDICT = (r"spank_tf: step \d+\.\d+: no activity for (\d+) s: (\+?\w+ \d+) \(rank (\d+), (\S+)\)"
+           r", (.*?)(?:; \d+ others? since [\d:]{8})?(?:; \d+ others? (?:is|are) active)?$")
 
 
 # The plan

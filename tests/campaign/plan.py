@@ -59,7 +59,7 @@ class Plan:
     failures: list = field(default_factory=list)    # before the releases; restarts.Failure
     prologs: list = field(default_factory=list)     # seconds that TaskProlog takes, by rank
     no_kill: bool = False       # nodes may be lost, and some of the roles are spare
-    watch: str = ""             # --tf-watchdog, and the signs of life: messages, logs
+    watch: str = ""             # --tf-watchdog, and the activity: messages, logs
     logs: bool = False          # --tf-log-dir
     inherits: bool = False      # the script's srun inherits the options of sbatch
     early: bool = False         # the programs find their last command when they start

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * signs: the signs of life of a task that --tf-watchdog watches.
+ * signs: the activity of a task that --tf-watchdog watches.
  *
  *     signs MOST_MS messages|pings|lines FILE
  *

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Programs are scripts. They end, handle SIGTERM or not, leave something behind, and give signs of life.
+ * Programs are scripts. They end, handle SIGTERM or not, leave something behind, and have activity.
  */
 #include "config.h"
 

@@ -142,7 +142,7 @@ const char *a_failure_gives_its_grace (const struct history *h)
     return NULL;
 }
 
-/* Has a program that runs given no sign of life for so long as none may? */
+/* Has a program that runs had no activity for so long as none may? */
 static bool _one_hangs (const struct history *h, const struct note *told)
 {
     int64_t since[MOST_RANKS];

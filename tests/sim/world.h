@@ -61,7 +61,7 @@ struct script {
     int64_t handles; /* SIGTERM: it ends so much later; NEVER: it ignores it; 0: it dies of it */
     int handled_status; /* ... with this wait status */
     int64_t leaves; /* a process in the background, for so long; 0: none */
-    int64_t hangs; /* it gives no sign of life from this age on; or NEVER */
+    int64_t hangs; /* it has no activity from this age on; or NEVER */
 };
 
 struct plan {
@@ -79,11 +79,11 @@ struct plan {
     bool batch; /* srun is suspended with its job */
     struct script script[MOST_RANKS][3];
     int64_t delay; /* of a message, at most */
-    bool mute[MOST_RANKS]; /* of this place: a program that only serves gives no signs of life */
+    bool mute[MOST_RANKS]; /* of this place: a program that only serves has no activity */
     int64_t skew; /* Slurm's signals come to supervisors so much later than to programs, at most */
     int64_t
         tee; /* what a program of each second rank has printed is passed on so long before its end is told */
-    int64_t start_ms; /* from the begin of a program to its first sign of life, */
+    int64_t start_ms; /* from the start of a program to its first activity, */
     int64_t sign_ms; /* ... and between two of them; each is a step */
     int lost_steps; /* a program that begins again goes on so many steps before the highest */
     struct disturbance disturbance[MOST_DISTURBANCES];

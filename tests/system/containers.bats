@@ -198,7 +198,7 @@ restarts_in_container ()
                 sleep 100 ;;
         esac'
     [ "$status" -eq 0 ] || fail "the step failed"
-    [[ $stderr == *"no sign of life for 2 s: worker 1 (rank 1, "*"worker 1 (rank 1, "*") ended at "*", hung. Restarting all tasks"*"(rank 2, "*") ended at "*", exit code 3. Restarting all"* ]] ||
+    [[ $stderr == *"no activity for 2 s: worker 1 (rank 1, "*"worker 1 (rank 1, "*") ended at "*", hung. Restarting all tasks"*"(rank 2, "*") ended at "*", exit code 3. Restarting all"* ]] ||
         fail "the messages are others"
     [ "$(count_ends 'worker [0-2] exit 0 \(restarted 2 times\)' <<< "$stderr")" -eq 3 ] || fail "the tasks end otherwise"
 }

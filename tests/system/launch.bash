@@ -93,7 +93,7 @@ site_arguments ()
     echo "$line $*" > "$SPANK_TF_CLUSTER/plugstack.conf"
 }
 
-# Linux 6.16 and later: the socket for signs of life refuses descriptors.
+# Linux 6.16 and later: the socket for heartbeats refuses descriptors.
 refuses_descriptors ()
 {
     /usr/bin/python3 -c '

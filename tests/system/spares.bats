@@ -244,17 +244,17 @@ END
         --no-kill -N3 -n3 --tf-tasks=worker:2,spare --tf-restart=2 --tf-watchdog=2,60
     [ "$status" -eq 0 ] || fail "the exit code is not 0"
     [[ $stderr == *'cannot be restarted where it is, and replaced: worker 1 (rank 1, '*') is now rank 2 on '* ]] || fail "no spare"
-    [ "$(grep -c 'no sign of life for [0-9]* s: worker 1 (rank 2, .*"sign 1"' <<< "$stderr")" -eq 1 ] || fail "it is not watched"
+    [ "$(grep -c 'no activity for [0-9]* s: worker 1 (rank 2, .*"sign 1"' <<< "$stderr")" -eq 1 ] || fail "it is not watched"
     had_lives 3 1 2
     make_lives
     run_lives "case \$rank.\$life in 0.0) $cannot_go_on;; 2.1) echo \${NOTIFY_SOCKET-none} > \$LIVES/socket; exec sleep 1000;; 1.1)
         until [ -s \$LIVES/socket ]; do sleep 0.1; done; exit 0;; esac; exec sleep 1000" \
         --no-kill -N3 -n3 --tf-tasks=ps,worker,spare --tf-restart=2 --tf-watchdog=2,60
-    [ "$status" -eq 0 ] && [ "$(< "$LIVES/socket")" = none ] || fail "a spare in the place of a ps has a socket for signs of life"
+    [ "$status" -eq 0 ] && [ "$(< "$LIVES/socket")" = none ] || fail "a spare in the place of a ps has a socket for heartbeats"
 }
 
 # Its number may be that of a file that the supervisor has opened since, which is always ready.
-@test "a supervisor has no socket of its own for signs of life where the user has one" {
+@test "a supervisor has no socket of its own for heartbeats where the user has one" {
     local is_idle='supervisor=$PPID; until [ "$(cat /proc/$supervisor/comm)" = tf-supervise ]; do
         supervisor=$(sed "s/.*) . \([0-9]*\) .*/\1/" /proc/$supervisor/stat); done
         used () { sed "s/.*) //" /proc/$supervisor/stat | cut -d" " -f12,13 | tr " " +; }

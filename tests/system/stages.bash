@@ -91,7 +91,7 @@ restart_after_a_hang ()
         --tf-watchdog=3,5 --tf-restart=1 --tf-log-dir="$work/logs"
     succeeds
     had_lives 2 2
-    [ "$(grep -c 'no sign of life' <<< "$stderr")" -eq 1 ] || fail "not one verdict"
+    [ "$(grep -c 'no activity' <<< "$stderr")" -eq 1 ] || fail "not one verdict"
     [ "$(cat "$work"/logs/worker?.log | grep -c 'life 1')" -eq 2 ] || fail "the logs lack a life"
 }
 
@@ -112,7 +112,7 @@ messages_count ()
             exec sleep 1000' -N2 -n2 --tf-tasks=worker:2 --tf-watchdog=2,60 --tf-restart=1
         succeeds
         had_lives 2 2
-        [[ $stderr == *"no sign of life for "*": worker 1 (rank 1, "*'"step '[0-9]* ]] || fail "not this verdict"
+        [[ $stderr == *"no activity for "*": worker 1 (rank 1, "*'"step '[0-9]* ]] || fail "not this verdict"
     done
 }
 

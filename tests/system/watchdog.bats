@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# --tf-watchdog: a step whose tasks give no sign of life is ended, or restarted.
+# --tf-watchdog: a step whose tasks have no activity is ended, or restarted.
 #
 # bats file_tags=proctrack:cgroup,proctrack:cgroup-v2,proctrack:linuxproc,proctrack:pgid
 load launch
@@ -136,8 +136,8 @@ pid_of ()
 # silent for less than half of SECONDS: that is 3 s or more, because a test's machine may stand still for a second or two.
 verdict ()
 {
-    [ "$(grep -c 'no sign of life' <<< "$stderr")" -eq 1 ] || fail "not one verdict"
-    grep -qE "no sign of life for [0-9]+ s: $1\$" <<< "$stderr" || fail "another verdict"
+    [ "$(grep -c 'no activity' <<< "$stderr")" -eq 1 ] || fail "not one verdict"
+    grep -qE "no activity for [0-9]+ s: $1\$" <<< "$stderr" || fail "another verdict"
 }
 
 hung ()                     # RANK…
@@ -191,8 +191,8 @@ names_worker_1 ()
     does 0 5
     slurm touch "$work/hang.1"
     ends 124
-    grep -qE 'no sign of life for (6[0-9]|[7-9][0-9]) s \(auto: the slowest sign before took [0-9]\.[0-9] s\): worker [01] \(rank [01], ' <<< "$stderr" || fail "not what it has learnt"
-    grep -qE 'auto has learnt: SECONDS is 60, because the slowest sign of life took [0-9]\.[0-9] s, and FIRST is 60$' <<< "$stderr" || fail "not at the end"
+    grep -qE 'no activity for (6[0-9]|[7-9][0-9]) s \(auto: at most [0-9]\.[0-9] s before\): worker [01] \(rank [01], ' <<< "$stderr" || fail "not what it has learnt"
+    grep -qE 'auto learned SECONDS 60 and FIRST 60; the longest time without activity was [0-9]\.[0-9] s$' <<< "$stderr" || fail "not at the end"
     hung 0 1
 }
 
@@ -230,19 +230,19 @@ names_worker_1 ()
 @test "a program that gives no signs runs to its end, and srun says that it is not watched" {
     run --separate-stderr slurm srun -Q -N2 -n2 --tf-tasks=worker:2 --tf-watchdog=1,2 sleep 5
     [ "$status" -eq 0 ] || fail "it fails"
-    [ "$(grep -c 'spank_tf: .*: --tf-watchdog: no task has sent a sign of life within 2 s, or has a log that grows; none is watched until it sends one, or its log grows again and again$' <<< "$stderr")" -eq 1 ] ||
+    [ "$(grep -c 'spank_tf: .*: --tf-watchdog: no heartbeat and no growing log in 2 s. Hang detection is off until there is one$' <<< "$stderr")" -eq 1 ] ||
         fail "no such line"
     # Also if it has printed something when it began, under a site's default.
     site_arguments watchdog=1,3
     run --separate-stderr slurm srun -Q -N2 -n2 --tf-tasks=worker:2 --tf-log-dir=logs sh -c 'sleep 0.5; echo begins; sleep 6'
     [ "$status" -eq 0 ] || fail "it is watched"
-    grep -qE "no task has sent a sign of life within 3 s, or has a log that grows \(the last log that grew: worker[01].log, [23] s ago\); none" <<< "$stderr" ||
+    grep -qE "no heartbeat and no growing log in 3 s \(last growth: worker[01].log, [23] s ago\)\. Hang" <<< "$stderr" ||
         fail "not when a log grew"
 }
 
 # bats test_tags=core,once
 @test "a step that hangs at its start ends by its logs if FIRST is given, and a launch without logs says what is watched" {
-    local without='spank_tf: --tf-watchdog: without --tf-log-dir only tasks that send messages are watched'
+    local without='spank_tf: --tf-watchdog: without --tf-log-dir only tasks that send heartbeats are watched'
 
     run --separate-stderr slurm timeout 60 srun -N2 -n2 --tf-tasks=worker:2 --tf-watchdog=2,4 --tf-log-dir=logs \
         sh -c 'echo one; echo two; sleep 1000'
@@ -270,7 +270,7 @@ names_worker_1 ()
     # One whose log goes on growing is enough.
     run --separate-stderr slurm srun -Q -N2 -n2 --tf-tasks=worker:2 --tf-watchdog=2,3 --tf-log-dir=logs --tf-tee sh -c '
         for i in $(seq 80); do [ $SLURM_PROCID = 1 -a $i -gt 40 ] || echo $i; sleep 0.1; done'
-    [ "$status" -eq 0 ] && [[ $stderr != *'sign of life'* ]] || fail "it does not run to its end"
+    [ "$status" -eq 0 ] && [[ $stderr != *'no activity'* ]] || fail "it does not run to its end"
 }
 
 @test "what the user has set stays, and other tasks and steps have nothing of it" {
@@ -422,7 +422,7 @@ attacked ()
     find_socket 1
     "$tests/cluster" run --on "$(node 2)" --user "$other_user" -- ./send "$socket" 0 3>&- &
     ends 0
-    [[ $stderr != *'sign of life'* ]] || fail "there is a verdict"
+    [[ $stderr != *'no activity'* ]] || fail "there is a verdict"
     "$tests/cluster" run -- pkill -u "$other_user" -f ./send || true
 }
 
@@ -506,7 +506,7 @@ END
     sleep 5
     "$tests/cluster" run -- scontrol resume "$job"
     ends 0
-    [[ $stderr != *'sign of life'* ]] || fail "there is a verdict"
+    [[ $stderr != *'no activity'* ]] || fail "there is a verdict"
 }
 
 @test "a step whose processes are all stopped is not silent" {
@@ -518,7 +518,7 @@ END
     sleep 5
     slurm scancel -s CONT "$(slurm squeue -h -n watched -o %i).0"
     ends 0
-    [[ $stderr != *'sign of life'* ]] || fail "there is a verdict"
+    [[ $stderr != *'no activity'* ]] || fail "there is a verdict"
 }
 
 @test "a task that waits for its restart, or whose TaskProlog runs, is not silent" {
@@ -528,7 +528,7 @@ END
     chmod 755 "$work/prolog"
     run -0 --separate-stderr slurm srun -Q -N1 -n1 --tf-tasks=worker --tf-watchdog=2,2 --tf-restart=3 --task-prolog="$work/prolog" sh -c '
         ./steps 1; life=${SLURM_TF_RESTART-0}; [ $life = 3 ] || kill -9 $$'
-    [ "$(grep -c 'Restarting it in' <<< "$stderr")" -eq 3 ] && [[ $stderr != *'sign of life'* ]] || fail "there is a verdict"
+    [ "$(grep -c 'Restarting it in' <<< "$stderr")" -eq 3 ] && [[ $stderr != *'no activity'* ]] || fail "there is a verdict"
 }
 
 @test "a task that Slurm has asked to end may take longer to save" {
@@ -537,7 +537,7 @@ END
     eventually 30 test -e "$work/asks" || fail "it does not begin"
     slurm scancel -s TERM "$(slurm squeue -h -n watched -o %i).0"
     ends 42
-    [[ $stderr != *'sign of life'* ]] || fail "there is a verdict"
+    [[ $stderr != *'no activity'* ]] || fail "there is a verdict"
 }
 
 # --- the end

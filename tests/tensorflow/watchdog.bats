@@ -56,7 +56,7 @@ goes_on ()
     eventually 200 eval "! kill -0 $srun 2> /dev/null" || fail "srun does not end: $(tail -n 40 "$out" "$logs"/*.log)"
     wait "$srun" && status=0 || status=$?
     [ "$status" -eq 0 ] || fail "not 0, but $status: $(tail -n 40 "$out" "$logs"/*.log)"
-    grep -qE 'no sign of life for [0-9]+ s: worker 1 \(rank 1, [^ ]+\), stopped by a signal, since [0-9:]{8}, ".+"; 1 other since [0-9:]{8}$' "$out" ||
+    grep -qE 'no activity for [0-9]+ s: worker 1 \(rank 1, [^ ]+\), stopped by a signal, since [0-9:]{8}, ".+"; 1 other since [0-9:]{8}$' "$out" ||
         fail "another verdict: $(< "$out")"
     [ "$(grep -c 'Restarting all tasks in' "$out")" -eq 1 ] || fail "not one restart: $(< "$out")"
     [ "$(count_ends 'worker [01] exit 0 \(restarted 1 time\)' "$out")" -eq 2 ] || fail "other ends: $(< "$out")"

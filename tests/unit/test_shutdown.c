@@ -47,7 +47,7 @@ static struct supervisor {
     struct goal told;                   /* the last one that was read */
     int reports;                        /* how many ends it has reported, */
     struct status reported;             /* ... the last of them, */
-    struct signs signs;                 /* ... and its last signs of life */
+    struct signs signs;                 /* ... and its last activity */
 } supervisor[MAX_TASKS];
 
 /* Time passes when a test says so. Every step begins at 14:00:00. */
@@ -609,7 +609,7 @@ static void report_end (int rank, char *event)
     hear (rank, &status);
 }
 
-/* "messages, overdue, sent 20, ago 300000, status step 20": a supervisor tells of signs of life. */
+/* "messages, overdue, sent 20, ago 300000, status step 20": a supervisor reports activity. */
 static void tell_signs (int rank, char *event)
 {
     static const char *const source[] = { "unknown", "none", "log", "messages", "done" };

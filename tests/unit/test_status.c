@@ -57,7 +57,7 @@ static const struct status full = {
 #define NO_SIGNS "SIGNS=none\nLIFE=5\n"
 /* clang-format on */
 
-#define UNANSWERED "UNANSWERED of signs of life is not an address with its port"
+#define UNANSWERED "UNANSWERED of activity is not an address with its port"
 #define PEER "PEER of a life report is not an IPv4 or IPv6 address"
 #define REPORT_LIMIT "REPORT of a life report is not 1 or more"
 #define ASKED_LIMIT "ASKED_SIGNAL of a life report is not 1 to 64"
@@ -182,15 +182,15 @@ TEST (a_status_out_of_bounds_is_refused)
         const char *key, *value, *error;
     /* clang-format off */
     } row[] = {
-        { "SIGNS", NULL, "signs of life lacks SIGNS" },
-        { "SIGNS", "", "SIGNS of signs of life is not one of these words" },
-        { "SIGNS", "Log", "SIGNS of signs of life is not one of these words" },
-        { "SIGNS", "logs", "SIGNS of signs of life is not one of these words" },
-        { "LIFE", NULL, "signs of life lacks LIFE" },
-        { "LIFE", "", "LIFE of signs of life is not 0 to 10000" },
-        { "LIFE", "-1", "LIFE of signs of life is not 0 to 10000" },
-        { "LIFE", "10001", "LIFE of signs of life is not 0 to 10000" },
-        { "SLOWEST_MS", "0", "SLOWEST_MS of signs of life is not 1 or more" },
+        { "SIGNS", NULL, "activity lacks SIGNS" },
+        { "SIGNS", "", "SIGNS of activity is not one of these words" },
+        { "SIGNS", "Log", "SIGNS of activity is not one of these words" },
+        { "SIGNS", "logs", "SIGNS of activity is not one of these words" },
+        { "LIFE", NULL, "activity lacks LIFE" },
+        { "LIFE", "", "LIFE of activity is not 0 to 10000" },
+        { "LIFE", "-1", "LIFE of activity is not 0 to 10000" },
+        { "LIFE", "10001", "LIFE of activity is not 0 to 10000" },
+        { "SLOWEST_MS", "0", "SLOWEST_MS of activity is not 1 or more" },
         { "UNANSWERED", "10.0.0.1:0", UNANSWERED }, { "UNANSWERED", "10.0.0.1", UNANSWERED },
         { "UNANSWERED", ":1", UNANSWERED }, { "UNANSWERED", "[]:1", UNANSWERED },
         { "UNANSWERED", "host:1", UNANSWERED }, { "UNANSWERED", LONGEST ":1", UNANSWERED },

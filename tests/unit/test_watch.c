@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The signs of life of a task, as its supervisor sees them: watch.golden tells them. The test sends the
+ * The activity of a task, as its supervisor sees them: watch.golden tells them. The test sends the
  * messages, writes the log, and decides when time passes.
  */
 #include "config.h"
@@ -268,7 +268,7 @@ static void parse (char *event)
     }
     notify_message_parse (&m, text, strlen (text));
     if (m.alive)
-        story_result ("a sign of life");
+        story_result ("a heartbeat");
     if (m.stopping)
         story_result ("it is done");
     if (m.has_status)

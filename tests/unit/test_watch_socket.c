@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The socket for signs of life, on this kernel and, with a setsockopt () that knows less, on an older one.
+ * The socket for heartbeats, on this kernel and, with a setsockopt () that knows less, on an older one.
  * tests/system/watchdog.bats has two users.
  */
 #include "config.h"

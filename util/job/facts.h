@@ -39,7 +39,7 @@ enum finish_cause {
     FINISH_TASK_FAILED,                 /* without a ps; or it hangs */
 };
 
-/* What --tf-watchdog=auto has learnt. */
+/* What --tf-watchdog=auto has learned. */
 struct watchdog_learnt {
     int seconds, first;                 /* what it would be as SECONDS,FIRST */
     int64_t slowest_ms;                 /* the longest silence; 0: there were no signs */
@@ -66,8 +66,8 @@ enum fact_kind {
     FACT_UNHEARD, /* the nodes of the `ranks` have been silent for `seconds` */
     FACT_HEARD, /* ... and are heard again */
     FACT_REPLACED, /* the `ranks` have been replaced by spares, `because` */
-    FACT_HANG, /* the `ranks` give no sign of life, the first to be silent first */
-    FACT_UNWATCHED, /* no task gives signs of life; the log of `rank`, if that is not NULL, was the last
+    FACT_HANG, /* the `ranks` have no activity, the first to be silent first */
+    FACT_UNWATCHED, /* no task has activity; the log of `rank`, if that is not NULL, was the last
                        one that grew, `seconds` ago; once */
     FACT_ASKED, /* `rank` was asked to end, by `asked_signal`; `step` as in DECIDED; once */
     FACT_TRACEBACK, /* the log of `rank` ends with a traceback, and it does not end for a minute; or the

@@ -13,7 +13,7 @@
  *     spares.c       which spare gets a place
  *     absence.c      supervisors without a connection; is srun's host cut off?
  *     goals.c        what supervisors are to do, and with which code they leave
- *     watchdog.c     tasks that give no sign of life
+ *     watchdog.c     tasks without activity: hangs
  *     tracebacks.c   tasks that have printed one, and do not end
  *     unanswered.c   nodes that do not reach each other
  *     ledger.c       what the time of the step went into

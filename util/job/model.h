@@ -122,7 +122,7 @@ enum rank_link {
     LINK_UP,
 };
 
-/* The signs of life that its supervisor told last (watchdog.c). */
+/* The activity that its supervisor reported last (watchdog.c). */
 struct watch_standing {
     struct signs signs;
     bool told;

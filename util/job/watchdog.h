@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * --tf-watchdog: does the step hang? Watched are the tasks that do the work: workers, chief and master.
- * Their supervisors say which signs of life they give (supervise/watch.h), and when these are overdue:
+ * Their supervisors report their activity (supervise/watch.h), and when it is overdue:
  *
  *     a task that sends messages       hangs when its sign is overdue
  *     tasks whose logs grow            hang when those of all are overdue, and no other task moves, or has

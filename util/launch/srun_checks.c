@@ -127,7 +127,8 @@ static void _say_what_wait_cuts (int wait)
 static void _say_what_is_watched (void)
 {
     if (options_is_given (OPTION_WATCHDOG) && srun_config_watchdog ().seconds > 0 && !srun_config_logs ())
-        launcher_say (false, "--tf-watchdog: without --tf-log-dir only tasks that send messages are watched");
+        launcher_say (false,
+                      "--tf-watchdog: without --tf-log-dir only tasks that send heartbeats are watched");
 }
 
 void srun_checks_say (const struct srun_facts *facts)

@@ -115,7 +115,7 @@ struct program {
     const char *error_file;     /* or NULL */
     const char *step;           /* its number */
     int log;                    /* its log file, or -1 */
-    const char *notify;         /* the name of the socket for signs of life, or NULL */
+    const char *notify;         /* the name of the socket for heartbeats, or NULL */
 };
 
 /* The answer of this life, if it is not that of the first one. The task's life does not free it. */
@@ -179,7 +179,7 @@ static struct output _open_output (struct task_info *info, const struct client_a
 }
 
 /*
- * Where the programs of a watched task send their signs of life, unless the user has another place for
+ * Where the programs of a watched task send their heartbeats, unless the user has another place for
  * them. -1: nowhere; then the task has its log.
  */
 static int _open_watch (const struct registration *registration, const struct answer *answer,
@@ -193,7 +193,7 @@ static int _open_watch (const struct registration *registration, const struct an
     watch = watch_socket_open (name, registration->step, registration->rank, &err);
     if (watch < 0)
         launcher_say (true,
-                      "step %s: rank %d on %s has no socket for signs of life: %s; --tf-watchdog uses only "
+                      "step %s: rank %d on %s has no socket for heartbeats: %s; --tf-watchdog uses only "
                       "its log",
                       registration->step, registration->rank, registration->node, err.text);
     return watch;

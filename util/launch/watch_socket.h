@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The socket to which the programs of a task send their signs of life, as to systemd (sd_notify (3)). All
+ * The socket to which the programs of a task send heartbeats, as to systemd (sd_notify (3)). All
  * lives of the task have the same one, and nothing of it is left behind. Other users must not be able to send
  * descriptors to it: to close one may take as long as its owner likes, and no signal ends that.
  *

@@ -33,7 +33,7 @@ struct answer {
     bool tee;                   /* and: --tf-tee with --tf-log-dir */
     bool serves;                /* and: Slurm's SIGTERM is withheld until the others have ended */
     struct restart_rule restart;    /* and: the task may be restarted */
-    struct watch_rule watch;    /* and: its signs of life are watched */
+    struct watch_rule watch;    /* and: its activity is watched */
     int lost_after;             /* and: a spare can take its place, as in supervisor_config.h; or 0 */
     struct task_options options;  /* for it and its supervisor */
     bool spare;                 /* and: it is a spare, whose program does not start */

@@ -23,7 +23,7 @@ enum exit_report_kind {
     EXIT_REPORT_SIGNAL,
     EXIT_REPORT_UNSTARTED,  /* the program was not executed: TaskProlog, execve or the fork failed */
     EXIT_REPORT_STOPPED,    /* by its supervisor, because the job's work was done */
-    EXIT_REPORT_HUNG,       /* the same, because it gave no sign of life (--tf-watchdog) */
+    EXIT_REPORT_HUNG,       /* the same, because it had no activity (--tf-watchdog) */
 };
 
 struct exit_report {

@@ -31,7 +31,7 @@ struct goal {
     int report;                     /* the number of the last report of an end that has arrived; 0: none */
     bool leave;                     /* there is no other life: the supervisor may exit, */
     int code; /* with which it leaves, even if no other goal comes; or GOAL_OWN_CODE */
-    int question; /* higher than before: tell of the signs of life at once */
+    int question; /* higher than before: report the activity at once */
 };
 
 #define GOAL_FIRST ((struct goal){ .code = GOAL_OWN_CODE })

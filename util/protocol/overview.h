@@ -93,7 +93,7 @@ struct overview_rank {
     const char *node; /* likewise */
     enum overview_state state;
     int step; /* the highest of this life; 0: none */
-    enum signs_source source; /* of signs of life */
+    enum signs_source source; /* of its activity */
     int sign_age; /* seconds since the last one that the supervisor has told; -1: none */
     int told_age; /* ... since it has told these; -1: it has not */
     int unheard; /* seconds, of SILENT; -1: not known */

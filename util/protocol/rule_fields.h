@@ -13,7 +13,7 @@
 
 /* --tf-watchdog: how long a task may be silent. */
 struct watch_rule {
-    int seconds;                /* between two signs of life; 0: there is no watchdog */
+    int seconds;                /* between two activities; 0: there is no watchdog */
     int first;                  /* from the start of a program to its second one, 1 or more */
     bool learns;                /* auto: seconds is the least, and the job decides (job/watchdog.h) */
     bool given; /* first is the user's: a log that does not grow counts from then on */

@@ -67,4 +67,4 @@ static const struct field row[] = {
 };
 /* clang-format on */
 
-const struct fields signs_fields = FIELDS ("signs of life", row);
+const struct fields signs_fields = FIELDS ("activity", row);

@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The part of a status (status.h) about a task's signs of life. There is something new in it when their
- * source, or whether they are overdue, has changed; when addresses have not answered its node for a minute;
- * and when Slurm suspends the job, or resumes it.
+ * The part of a status (status.h) about a task's activity: heartbeats, or growth of its log. A supervisor
+ * sends it when the source changes, when activity becomes overdue or is no longer, when an address has not
+ * answered its node for a minute, and when Slurm suspends the job or resumes it.
  */
 #ifndef TF_SIGNS_H
 #define TF_SIGNS_H

@@ -25,7 +25,7 @@ enum supervisor_fd {
     SUPERVISOR_STDOUT_FD,           /* a pipe, which is the stdout of its programs */
     SUPERVISOR_STDERR_FD,
     /* With --tf-watchdog, unless the user has a NOTIFY_SOCKET: */
-    SUPERVISOR_NOTIFY_FD,           /* the socket to which the programs send their signs of life */
+    SUPERVISOR_NOTIFY_FD,           /* the socket to which the programs send heartbeats */
     SUPERVISOR_CONFIG_FD,           /* a file with the configuration (frame_load ()) */
     SUPERVISOR_LAST_FD = SUPERVISOR_CONFIG_FD,
 };

@@ -288,14 +288,13 @@ static void _describe_hang (char *buf, size_t size, const struct rank *rank)
     memcpy (buf, list.named ? ", " : "", list.named ? 2 : 1);
 }
 
-/* " (auto: the slowest before took 62 s)" */
+/* " (auto: at most 62.0 s before)" */
 static const char *_learnt (const struct narrator *n, const struct fact *fact, char *buf, size_t size)
 {
     if (n->config->watch.learns && fact->learnt.slowest_ms > 0)
-        snprintf (buf, size, " (auto: the slowest sign before took %.1f s)",
-                  (double)fact->learnt.slowest_ms / 1000);
+        snprintf (buf, size, " (auto: at most %.1f s before)", (double)fact->learnt.slowest_ms / 1000);
     else
-        snprintf (buf, size, "%s", n->config->watch.learns ? " (auto: there was only one sign before)" : "");
+        snprintf (buf, size, "%s", n->config->watch.learns ? " (auto: only one activity before)" : "");
     return buf;
 }
 
@@ -311,8 +310,8 @@ static void _hang (const struct narrator *n, const struct fact *fact)
                   fact->others == 1 ? "" : "s", wall_clock_print (fact->since, at, sizeof (at)));
     if (fact->moving)
         snprintf (moving, sizeof (moving), "; %d other%s", fact->moving,
-                  fact->moving == 1 ? " moves" : "s move");
-    console_say ("%sspank_tf: %s: no sign of life for %d s%s: %s%s%s%s",
+                  fact->moving == 1 ? " is active" : "s are active");
+    console_say ("%sspank_tf: %s: no activity for %d s%s: %s%s%s%s",
                  fact->restarts ? "" : "error: ", step_name (n->step), fact->seconds,
                  _learnt (n, fact, learnt, sizeof (learnt)), _name (fact->ranks[0].rank, name), detail,
                  others, moving);
@@ -323,11 +322,12 @@ static void _unwatched (const struct narrator *n, const struct fact *fact)
     char last[NAME_MAX + 64] = "", name[NAME_MAX];
 
     if (fact->rank)
-        snprintf (last, sizeof (last), " (the last log that grew: %s, %d s ago)",
+        snprintf (last, sizeof (last), " (last growth: %s, %d s ago)",
                   logdir_task_file (name, sizeof (name), fact->rank->role, fact->rank->index), fact->seconds);
-    console_say ("spank_tf: %s: --tf-watchdog: no task has sent a sign of life within %d s, or has a log "
-                 "that grows%s; none is watched until it sends one, or its log grows again and again",
-                 step_name (n->step), n->config->watch.first, last);
+    console_say (
+        "spank_tf: %s: --tf-watchdog: no heartbeat and no growing log in %d s%s. Hang detection is off "
+        "until there is one",
+        step_name (n->step), n->config->watch.first, last);
 }
 
 static void _unanswered (const struct narrator *n, const struct unanswered *u)
@@ -530,9 +530,9 @@ static void _ended (const struct narrator *n, const struct fact *fact)
             step);
     if (c->show && !c->json && c->watch.learns && fact->learnt.slowest_ms > 0)
         console_say (
-            "spank_tf: %s: --tf-watchdog=auto has learnt: SECONDS is %d, because the slowest sign of life "
-            "took %.1f s, and FIRST is %d",
-            step, fact->learnt.seconds, (double)fact->learnt.slowest_ms / 1000, fact->learnt.first);
+            "spank_tf: %s: --tf-watchdog=auto learned SECONDS %d and FIRST %d; the longest time without "
+            "activity was %.1f s",
+            step, fact->learnt.seconds, fact->learnt.first, (double)fact->learnt.slowest_ms / 1000);
     _tell_ledger (n, fact->ledger, true);
     if (!c->json && end_text_log_dirs (roster, text, sizeof (text)) > (failure ? 1 : 0))
         console_say ("spank_tf: %s: logs are in %s", step, text);

@@ -221,7 +221,7 @@ static json_t *_json_seconds (int64_t ms)
     return json_real ((double)ms / 1000);
 }
 
-/* What --tf-watchdog=auto has learnt; nothing without that. */
+/* What --tf-watchdog=auto has learned; nothing without that. */
 static void _add_learnt (json_t *object, const struct watchdog_learnt *learnt)
 {
     if (learnt->slowest_ms > 0)

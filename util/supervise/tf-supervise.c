@@ -75,7 +75,7 @@ struct supervisor {
     struct machine machine;
     struct uplink *uplink;
     int signal_fd;
-    int notify;                 /* the socket for signs of life, or -1 */
+    int notify;                 /* the socket for heartbeats, or -1 */
     struct tee *tee;            /* or NULL */
     struct log_growth *log;     /* or NULL */
     struct failure_text traceback; /* with which the life's log ends, */

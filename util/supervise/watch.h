@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * --tf-watchdog in a supervisor: the signs of life of its task. These are messages WATCHDOG=1 of systemd's
+ * --tf-watchdog in a supervisor: the activity of its task. Heartbeats are messages WATCHDOG=1 of systemd's
  * protocol, on a socket of the task's own, or, of a task that sends none, the growth of its log file.
  *
  * A task that sends messages is silent when it has sent none for so many seconds; from the start of a
