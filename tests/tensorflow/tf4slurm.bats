@@ -91,60 +91,6 @@ all_ended ()
     ended "$2" 'worker [0-9] exit 0'
 }
 
-# With one version only: the second worker polls for the first one's variables every 30 seconds.
-@test "a ps exits when every worker has written to its queue" {
-    run train newest -N3 --tf-tasks=ps,worker:2 --tf-show -- LaunchServer_with_hooks.py -ps 1 -workers 2 -steps 40
-    all_ended 1 2
-}
-
-# As tf4slurm's two examples: both ps on the first node, or one on every node.
-asynchronous ()
-{
-    run train "$1" -N2 --ntasks-per-node=3 --tf-tasks="$2" --tf-show -- mnist_async.py -ps 2 -workers 4 -nodes "$3"
-    all_ended 2 4
-    says 4 '^worker [0-3]: done, [1-9][0-9]* of 300 steps were mine, accuracy (0\.9|1\.0)'
-    # In the table of the launch, and in that of the end.
-    says 2 " ps 0 +$(node 1) "
-    says 2 " ps 1 +$(node "$3") "
-}
-
-@test "data of the shape of MNIST, asynchronously, with both ps on the first node, TensorFlow 2.15" {
-    asynchronous 2.15.1 ps:2,worker:4 1
-}
-
-@test "data of the shape of MNIST, asynchronously, with a ps on every node, newest TensorFlow" {
-    asynchronous newest ps,worker:2,ps,worker:2 2
-}
-
-# Each of the 100 steps takes two gradients; a few more are started.
-synchronous ()
-{
-    local gradients
-
-    run train "$1" -N3 -n4 --tf-tasks=ps:2,worker:2 --tf-stop="$2" --tf-show -- mnist_sync.py -ps 2 -workers 2
-    all_ended 2 2
-    says 2 '^worker [01]: done, [1-9][0-9]* gradients for 100 steps were mine, accuracy (0\.9|1\.0)'
-    gradients=$(($(sed -nE 's/^worker .* done, ([0-9]+) gradients .*/\1/p' <<< "$output" | paste -sd+)))
-    ((gradients >= 198 && gradients <= 206)) || fail "$gradients gradients"
-}
-
-@test "data of the shape of MNIST, synchronously, TensorFlow 2.15" {
-    synchronous 2.15.1 auto
-}
-
-@test "data of the shape of MNIST, synchronously, with --tf-stop=never, newest TensorFlow" {
-    synchronous newest never
-}
-
-@test "a ps that serves for ever is stopped when its workers have ended" {
-    run train newest -N3 --tf-tasks=ps,worker:2 --tf-show -- LaunchServer_no_hooks.py -ps 1 -workers 2
-    [ "$status" -eq 0 ] || fail "srun"
-    says 0 'Traceback|srun: error|^tf4slurm:'
-    says 2 '^worker [01]: done, the total is 600$'
-    ended 2 'worker [01] exit 0'
-    ended 1 'ps 0 stopped'
-}
-
 # Does this task, of the table in $out, listen at its address?
 serves ()
 {

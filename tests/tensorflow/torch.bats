@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # PyTorch's processes meet at the second port of process 0, by the commands in doc/guide/frameworks.md. PyTorch is
-# Debian's; that of PyPI brings CUDA.
+# Debian's; that of PyPI brings CUDA. system/pytorch.bats has other layouts, two steps at a time, and restarts.
 
 load ../common
 load torch
@@ -21,12 +21,12 @@ with_torch ()
     [ "$status" -eq 0 ] || fail "it fails"
 }
 
-# Require that N processes, in this life, have printed this: summed N LIFE [TIMES]
+# Require that N processes have printed this: summed N
 summed ()
 {
     local i
 
-    diff <(for ((i = 0; i < $1; i++)); do yes "torch_sum: process $i of $1, life $2: ok" | head -n "${3-1}"; done) \
+    diff <(for ((i = 0; i < $1; i++)); do echo "torch_sum: process $i of $1: ok"; done) \
         <(grep ^torch_sum: <<< "$output" | sort -V) || fail "not these processes"
 }
 
@@ -50,52 +50,14 @@ srun_torch ()
     [ "$command" = "srun -N4 --ntasks-per-node=2 --tf-frameworks=torch --tf-tasks=worker:8 python train.py" ] || fail "doc/guide/frameworks.md has: $command"
     # The cluster has three nodes.
     with_torch bash -c "${command/srun -N4 --ntasks-per-node=2/srun -Q -N3 -n8 --overcommit} --ddp"
-    summed 8 0
-}
-
-# On three nodes: one_to_seven DISTRIBUTION
-one_to_seven ()
-{
-    local n
-
-    for n in 1 2 3 4 5 6 7; do
-        srun_torch -N$((n < 3 ? n : 3)) -n$n -m "$1" --tf-tasks=worker:rest python train.py
-        summed $n 0
-    done
-}
-
-# bats test_tags=release
-@test "so do 1 to 7, block" {
-    one_to_seven block
-}
-
-# bats test_tags=release
-@test "so do 1 to 7, cyclic, and 3 on a network that --tf-network has chosen" {
-    one_to_seven cyclic
-    srun_torch -N3 --tf-network=eth0 --tf-tasks=worker:3 python train.py
-    summed 3 0
+    summed 8
 }
 
 # bats test_tags=release
 @test "an evaluator and an auxiliary task are not counted, and TF_CONFIG's frameworks do not disturb" {
     with_torch srun -Q -N3 -n5 --overcommit --tf-frameworks=tf,keras,jax,torch --tf-tasks=worker:2,chief,evaluator,+data \
         sh -c '[ ! "$RANK" ] || exec python train.py --ddp'
-    summed 3 0
-}
-
-# bats test_tags=release
-@test "two steps of one job at the same time do not meet each other" {
-    with_torch salloc -Q -N3 -n3 --overcommit bash -c '
-        srun -Q --overlap -N3 -n3 --tf-frameworks=torch --tf-tasks=worker:3 python train.py --files first second & first=$!
-        srun -Q --overlap -N3 -n3 --tf-frameworks=torch --tf-tasks=worker:3 python train.py --files second first &
-        wait $first && wait $!'
-    summed 3 0 2
-}
-
-# bats test_tags=release
-@test "when a process fails, all restart, at the same port" {
-    srun_torch -N3 --tf-restart=1,any --tf-tasks=worker:3 python train.py --fail
-    summed 3 1
+    summed 3
 }
 
 # The connections of the process that fails are closed before it ends, or before its traceback is printed; the others
@@ -133,7 +95,7 @@ one_to_seven ()
     command=${command/-N4/-Q -N3} command=${command/worker:4/worker:3}
     with_torch bash -c "$command"
     output=${output//\[default?\]:/}
-    summed 6 0
+    summed 6
 }
 
 # By default it is alone, in each task. That is why torch is not in the default.
@@ -176,7 +138,7 @@ one_to_seven ()
         "$tests/cluster" run --on $node -- mount --bind "$BATS_TEST_TMPDIR/$node" /etc/hosts
     done
     with_torch env RANK=0 WORLD_SIZE=1 LOCAL_RANK=0 MASTER_ADDR=127.0.0.1 srun -Q -N3 --tf-frameworks=torch --tf-tasks=worker:3 python train.py
-    summed 3 0
+    summed 3
     [[ $stderr == *": MASTER_ADDR, RANK, WORLD_SIZE from your environment were replaced"* ]] || fail "srun does not name them"
     # So it is Gloo's variable that helps.
     run --separate-stderr slurm env OMP_NUM_THREADS=1 USE_LIBUV=0 timeout 100 srun -Q -N3 --tf-frameworks=torch --tf-tasks=worker:3 \

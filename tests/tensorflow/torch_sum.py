@@ -1,14 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # A sum over all processes of torch.distributed.init_process_group (), and with --ddp two steps of
-# DistributedDataParallel, after which all processes have the same model. With --fail, the last process fails in its
-# first life, when all processes have met. With --files NAME, the process waits until the file NAME.RANK exists,
-# which another step makes, and makes those for it: OTHER.RANK.
+# DistributedDataParallel, after which all processes have the same model.
 
 import faulthandler
 import os
 import sys
-import time
 
 import torch
 import torch.distributed as dist
@@ -34,25 +31,14 @@ def train(rank, size):
     assert abs(model.weight.item() - expected) < 1e-5, f"the weight is {model.weight.item()}, not {expected}"
 
 
-def meet_other_step(rank, this, other):
-    open(f"{this}.{rank}", "w").close()
-    while not os.path.exists(f"{other}.{rank}"):
-        time.sleep(0.05)
-
-
 faulthandler.dump_traceback_later(100, exit=True)
 dist.init_process_group("gloo")
-rank, size, life = dist.get_rank(), dist.get_world_size(), os.environ["TORCHELASTIC_RESTART_COUNT"]
-if "--fail" in sys.argv and rank == size - 1 and life == "0":
-    sys.exit(3)
+rank, size = dist.get_rank(), dist.get_world_size()
 # Each process adds a different power of two: the sum is right only if each took part once.
 assert reduced(2**rank) == 2**size - 1
 if "--ddp" in sys.argv:
     train(rank, size)
-if "--files" in sys.argv:
-    meet_other_step(rank, *sys.argv[sys.argv.index("--files") + 1 :][:2])
-    assert reduced(1) == size
-print(f"torch_sum: process {rank} of {size}, life {life}: ok", flush=True)
+print(f"torch_sum: process {rank} of {size}: ok", flush=True)
 # Without destroy_process_group (), PyTorch 1.13 sometimes aborts at the end; with it, 2.6 sometimes hangs.
 dist.monitored_barrier()
 os._exit(0)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# TensorFlow trains on several nodes with scripts that do not know Slurm. Tasks that serve for
-# ever (a ps, the workers of ParameterServerStrategy) are stopped when the work is done.
+# A training of TensorFlow that is asked to end, or whose ps dies. examples.bats has those that end by themselves.
 
 load ../common
 load versions
@@ -17,73 +16,10 @@ before_test ()
     out=$SPANK_TF_CLUSTER/work/$BATS_TEST_NUMBER.out
 }
 
-# Run a step that ends by itself, and require that srun ends soon after its last line of output;
-# $out is the output, with the time in seconds before each line.
-train ()
-{
-    run -0 timeout 200 "$tests/cluster" run --user "$user" -- env HOME="$SPANK_TF_CLUSTER/work" \
-        bash -c 'set -o pipefail; srun "$@" 2>&1 | while IFS= read -r line; do
-            echo "$EPOCHSECONDS $line"; done; code=$?; echo "$EPOCHSECONDS end"; exit $code' - "$@"
-    echo "$output" > "$out"
-    last=$(tail -n 2 "$out" | cut -d' ' -f1 | paste -sd' ' | awk '{ print $2 - $1 }')
-    # Python and TensorFlow need some seconds to exit.
-    ((last <= 15)) || fail "srun ends $last s after its last output"
-    # Without waiting: the step has ended.
-    no_process_left || fail "a process is left: $(pgrep -a -u "$user")"
-}
-
 # Do N lines of the output match so far? printed N PATTERN
 printed ()
 {
     [[ -e $out && $(grep -c -- "$2" "$out") -ge $1 ]]
-}
-
-# Run an all-reduce over three nodes; each worker checks the sum.
-all_reduce ()
-{
-    run slurm env HOME="$SPANK_TF_CLUSTER/work" \
-        srun -N3 --tf-tasks=worker:3 "$(python "$1")" multiworker.py
-    [ "$status" -eq 0 ] || fail "srun"
-    [ "$(grep -c '^multiworker: replica [0-2] of 3: .* ok' <<< "$output")" -eq 3 ] || fail "sums"
-}
-
-@test "MultiWorkerMirroredStrategy reduces over three nodes, TensorFlow 2.15" {
-    all_reduce 2.15.1
-}
-
-@test "MultiWorkerMirroredStrategy reduces over three nodes, newest TensorFlow" {
-    all_reduce newest
-}
-
-# Train with TensorFlow 1's server and MonitoredTrainingSession; the loss has to fall.
-monitored_session ()
-{
-    train -N3 --tf-tasks=ps,worker,worker "$(python "$1")" train.py
-    printed 2 ' worker [01]: done, [1-9][0-9]* of' || fail "a worker is not done"
-    ! printed 1 'too high' || fail "the loss"
-}
-
-@test "a ps and two workers train with MonitoredTrainingSession, TensorFlow 2.15" {
-    monitored_session 2.15.1
-}
-
-# bats test_tags=core
-@test "a ps and two workers train with MonitoredTrainingSession, newest TensorFlow" {
-    monitored_session newest
-}
-
-parameter_server ()
-{
-    train -N3 -n4 --tf-tasks=chief,ps,worker:rest "$(python "$1")" parameter_server.py
-    printed 1 ' parameter_server: ok' || fail "the chief"
-}
-
-@test "ParameterServerStrategy trains with a chief, a ps and workers, TensorFlow 2.15" {
-    parameter_server 2.15.1
-}
-
-@test "ParameterServerStrategy trains with a chief, a ps and workers, newest TensorFlow" {
-    parameter_server newest
 }
 
 # The chief needs ten seconds, and the ps and the workers, to save. The tests' KillWait is 5 s.
