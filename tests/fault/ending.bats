@@ -165,23 +165,6 @@ start_with_slow_ps ()
     printed 'first failure: chief 0 \(.*, exit code 3' || fail "the failure is not named: $(< "$srun_output")"
 }
 
-@test "tf-rendezvous and its keeper are killed while the job runs: one message, and the job goes on as a plain job" {
-    start_with_slow_ps
-    kill -KILL "$(pgrep -r D,R,S -xu "$user" tf-keeper)" "$(rendezvous)"
-    kill -CONT "$rank"
-    all_programs_run
-    eventually 15 printed '^slurmstepd: error: spank_tf: step [0-9.]+: the rendezvous does not answer; its tasks are not stopped when its work is done$' ||
-        fail "no message about the rendezvous: $(< "$srun_output")"
-    touch "$work/mark.end"
-    # Its supervisor waits a minute for the return of the rendezvous.
-    eventually 75 printed 'task 0: Exited with exit code 3' || fail "the chief does not end with its exit code: $(< "$srun_output")"
-    processes 2 sleep && processes 3 sleep || fail "a task was stopped"
-    [ "$(grep -c spank_tf "$srun_output")" -eq 1 ] || fail "more than one message: $(< "$srun_output")"
-    slurm scancel "$(slurm squeue -h -s -o %i)"
-    srun_ends 10
-    [ "$status" -ne 0 ] || fail "srun succeeds"
-}
-
 # --- the network
 
 # Drop all packets between the rendezvous and the N-th node.
@@ -206,29 +189,6 @@ after_test ()
     repair
     site_arguments rendezvous_ports=25000-25999
     cluster_is_usable
-}
-
-@test "the chief ends while its node is cut off from the rendezvous for 5 s: the job ends when the network is back" {
-    start_by_role --tf-show ./by-role chief='mark there; await cut; exit 3'
-    all_programs_run
-    cut_connection 1
-    touch "$work/mark.cut"
-    sleep 5
-    ! srun_ended && processes 2 sleep || fail "the job ended too early"
-    restore_connections
-    srun_and_tasks_end 30 3 'exit 3' stopped stopped
-}
-
-@test "the chief ends while the ps' node is cut off from the rendezvous for 5 s: the ps is stopped when the network is back" {
-    start_by_role --tf-show ./by-role chief='mark there; await cut; exit 3'
-    all_programs_run
-    cut_connection 2
-    touch "$work/mark.cut"
-    sleep 5
-    ! srun_ended && processes 2 sleep || fail "the job ended too early"
-    ! processes 3 sleep || fail "the worker was not stopped"
-    restore_connections
-    srun_and_tasks_end 30 3 'exit 3' stopped stopped
 }
 
 worker_ended ()

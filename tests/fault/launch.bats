@@ -29,22 +29,6 @@ setup_file ()
     no_program_started
 }
 
-@test "a node that srun cannot reach: the other ranks exit by the deadline, and a message names rank, role and node" {
-    host=$(node 4)
-    cut_off 2
-    since=$(now_ms)
-    start_step --tf-timeout=4 "${program[@]}"
-    eventually 20 waiting_ranks 4
-    within 6000 waiting_ranks 0
-    prints_only "2 of 6 tasks did not register within 4 s \(on $(node 2)\), so the step was refused: worker 1 \(rank 2\), worker 2 \(rank 3\); check slurmd on the nodes, and that they can reach srun's host \(SrunPortRange\)"
-    # Slurm itself waits for its message timeout.
-    srun_ends 30
-    [ "$status" -ne 0 ] || fail "srun succeeds"
-    no_program_started
-    step=(-w "$(node 1),$(node 3)" -N2 --ntasks-per-node=3 -O --tf-tasks=ps,worker:5)
-    next_step_runs --jobid="$job"
-}
-
 @test "a node that reaches srun but not the rendezvous: all ranks exit by the deadline, and a message names rank, role and node" {
     cut_rendezvous 3
     since=$(now_ms)

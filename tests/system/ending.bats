@@ -382,14 +382,6 @@ parents ()
     parents slurmstepd
 }
 
-# bats test_tags=core
-@test "the first failure is named in a step of workers without a ps" {
-    message='srun: error: spank_tf: step J.S: worker 2 (rank 2, NODE) failed with exit code 3. The other tasks cannot continue without it and will be stopped in 30 s'
-    run_step -N2 -n3 --tf-tasks=worker:3 ./by-role worker2="mark failed; exit 3" worker="await failed; sleep 0.5"
-    step_ends 3
-    [ "$(grep -c ' first failure: worker 2 (.*, exit code 3$' <<< "$stderr")" -eq 1 ] || fail "it is not named"
-}
-
 # bats test_tags=core,release
 @test "SLURM_TASK_PID is the program's pid, and the program is in the supervisor's process group" {
     local pids='echo $SLURM_TASK_PID $$ $(ps -o pgid= -p $$) $(ps -o pgid= -p $PPID)'
@@ -413,30 +405,12 @@ parents ()
     done
 }
 
-@test "a supervisor ends by the same signal as its program, without a core file of its own" {
-    local pattern
-
-    read -r pattern < /proc/sys/kernel/core_pattern
-    [[ $pattern != *[/\|]* ]] || skip "this machine does not write core files where a program runs ($pattern)"
-    run slurm bash -c 'ulimit -c unlimited; exec "$@"' - srun -Q -D "$work" -n3 --tf-tasks=worker:2,ps \
-        sh -c 'mkdir cores.$SLURM_PROCID; cd cores.$SLURM_PROCID; ulimit -c unlimited; [ $SLURM_PROCID = 2 ] && exec sleep 1000; kill -SEGV $$'
-    [ "$status" -eq 139 ] || fail "srun's exit code is not 139"
-    ls -l "$work"/cores.*
-    ! grep -q tf-supervise "$work"/cores.*/* "$work"/*core* 2> /dev/null || fail "tf-supervise leaves a core file"
-    [ "$(find "$work"/cores.[01] -type f | wc -l)" -eq 2 ] || fail "not one core file of each program"
-}
-
 # bats test_tags=core,release
 @test "a heterogeneous step ends as a whole" {
     run_and_show -N1 -n2 --tf-tasks=ps:2 ./by-role : -N1 -n1 --tf-tasks=chief ./by-role chief='exit 3' : -N1 -n2 --tf-tasks=worker:2 ./by-role
     step_and_tasks_end 3 stopped stopped 'exit 3' stopped stopped
     run_and_show -N1 -n2 --tf-stop=workers --tf-tasks=ps,worker:3 ./by-role worker0='exit 0' : -N2 -n2 ./by-role worker1='exit 3' worker2='sleep 0.5; exit 4'
     step_and_tasks_end 4 stopped 'exit 0' 'exit 3' 'exit 4'
-}
-
-@test "a step with a list per node ends as a whole" {
-    run_and_show -N3 --ntasks-per-node=2 --tf-tasks-per-node=ps,worker ./by-role worker0='exit 0' worker1='exit 3' worker2='sleep 0.5; exit 4'
-    step_and_tasks_end 4 stopped 'exit 0' stopped 'exit 3' stopped 'exit 4'
 }
 
 # --- how a task is stopped
@@ -489,19 +463,6 @@ END
     [[ $stderr == *'"rank":1,"role":"ps","index":0,'*'"end":"stopped","killed_after":0,'* ]] || fail "JSON does not say that it was killed"
 }
 
-@test "sbatch and salloc take --tf-grace, for the steps of their job" {
-    local stubborn='trap "" TERM; mark ready; while :; do sleep 1; done'
-
-    batch -N2 -n3 --tf-tasks=chief,ps,worker --tf-grace=1 <<END
-#!/bin/sh
-srun -Q --tf-show ./by-role ps='$stubborn' chief='await ready'
-END
-    [[ $stderr == *'ps 0 '*'killed after 1 s'* ]] || fail "sbatch's --tf-grace is lost"
-    rm -f "$work/mark.ready"
-    run slurm timeout 60 salloc -Q -N2 -n3 --tf-tasks=chief,ps,worker --tf-grace=1 srun -Q --tf-show ./by-role ps="$stubborn" chief='await ready'
-    [[ $output == *'ps 0 '*'killed after 1 s'* ]] || fail "salloc's --tf-grace is lost"
-}
-
 # bats test_tags=core,release
 @test "daemons of a task, in sessions of their own, are stopped with it, and do not delay the end" {
     # shellcheck disable=SC2034  # step_and_tasks_end reads it
@@ -550,11 +511,6 @@ END
     eventually 60 no_process_left || fail "a process is left"
 }
 
-@test "a task in the stopped state (SIGSTOP) is ended, too" {
-    run_and_show -N2 -n3 --tf-tasks=chief,ps,worker ./by-role ps='mark ready; kill -STOP $$' chief='await ready; sleep 0.5'
-    step_and_tasks_end 0 'exit 0' stopped stopped
-}
-
 # bats test_tags=core,release
 @test "a shell script that runs python is stopped with it, and does not continue" {
     run_and_show -N2 -n3 --tf-tasks=chief,ps,worker ./by-role ps='/usr/bin/python3 -c "
@@ -563,55 +519,6 @@ open (\"mark.ready\", \"w\")
 time.sleep (1000)"; echo "the script goes on"' chief='await ready'
     step_and_tasks_end 0 'exit 0' stopped stopped
     [ -z "$output" ] || fail "it continues"
-}
-
-@test "processes of python's multiprocessing are stopped with it" {
-    cat > "$work/many.py" <<'END'
-import multiprocessing, time
-
-def work (ready):
-    ready.release ()
-    time.sleep (1000)
-
-if __name__ == "__main__":
-    multiprocessing.set_start_method ("spawn")
-    ready = multiprocessing.Semaphore (0)
-    for daemon in False, True:
-        multiprocessing.Process (target=work, args=(ready,), daemon=daemon).start ()
-    ready.acquire ()
-    ready.acquire ()
-    open ("mark.ready", "w").close ()
-    time.sleep (1000)
-END
-    run_and_show -N2 -n3 --tf-tasks=chief,ps,worker ./by-role ps='exec /usr/bin/python3 many.py' chief='await ready'
-    step_and_tasks_end 0 'exit 0' stopped stopped
-    no_process_left || fail "a process is left"
-}
-
-@test "the output of a task that is stopped is complete" {
-    local last_output='trap "seq 1000000; exit" TERM; sleep 1000 & mark ready; wait'
-
-    run_step -N2 -n3 --output=last_output.%t --tf-tasks=chief,ps,worker ./by-role ps="$last_output" chief='await ready'
-    step_ends 0
-    cmp "$work/last_output.1" <(seq 1000000)
-    rm "$work/mark.ready"
-    # Also if srun's output is read slowly.
-    slurm timeout 60 srun -Q -N2 -n3 --tf-tasks=chief,ps,worker ./by-role ps="$last_output" chief='await ready' |
-        { eventually 10 test -e "$work/mark.ready"; sleep 2; cmp - <(seq 1000000); }
-}
-
-@test "a task is stopped also if its job is suspended meanwhile" {
-    local job step
-
-    slurm srun -Q -J suspended -N2 -n3 --tf-tasks=chief,ps,worker ./by-role chief='mark ready; await end; exit 3' > "$work/out" 2>&1 3>&- &
-    step=$!
-    eventually 20 test -e "$work/mark.ready"
-    job=$(slurm squeue -h -n suspended -o %i)
-    "$tests/cluster" run -- scontrol suspend "$job"
-    slurm touch mark.end
-    "$tests/cluster" run -- scontrol resume "$job"
-    wait "$step" && status=0 || status=$?
-    [ "$status" -eq 3 ] || fail "it ends with $status: $(< "$work/out")"
 }
 
 @test "the time that a task has to end stands still while its job is suspended" {
@@ -782,77 +689,6 @@ asked_as_often ()
 
 # --- together with Slurm's own ways to end a step
 
-# Write a program that records every signal; it exits with 3 when it receives TERM.
-write_record_signals ()
-{
-    cat > "$work/record-signals" <<'END'
-$rank = $ENV{SLURM_PROCID};
-open H, ">>received";
-$SIG{$_} = sub { syswrite H, "$rank $_[0]\n" } for "INT", "USR1";
-$SIG{TERM} = sub { exit 3 };
-open R, ">ready.$rank";
-sleep 1 while 1;
-END
-}
-
-@test "signals from scancel are received once by every program" {
-    local step id
-
-    write_record_signals
-    slurm srun -Q -J signalled -N2 -n3 --tf-tasks=chief,ps,worker perl record-signals > "$work/out" 2>&1 3>&- &
-    step=$!
-    eventually 20 test -e "$work/ready.0" -a -e "$work/ready.1" -a -e "$work/ready.2"
-    id=$(slurm squeue -h -s -n signalled -o %i)
-    for count in 3 6; do
-        slurm scancel -s USR1 "$id"
-        eventually 10 received $count || fail "it is not received: $(< "$work/received")"
-    done
-    slurm scancel -s TERM "$id"
-    wait "$step" && status=0 || status=$?
-    [ "$status" -eq 3 ] || fail "it ends with $status: $(< "$work/out")"
-    [ "$(sort "$work/received" | paste -sd,)" = '0 USR1,0 USR1,1 USR1,1 USR1,2 USR1,2 USR1' ] ||
-        fail "other signals: $(< "$work/received")"
-}
-
-received ()
-{
-    [ "$(grep -c . "$work/received")" -ge "$1" ]
-}
-
-@test "--pty: Ctrl-C is received once by the program" {
-    local keys=$BATS_TEST_TMPDIR/keys step
-
-    write_record_signals
-    mkfifo "$keys"
-    exec 5<> "$keys"
-    slurm script -qefc "srun -Q --pty -N2 -n3 --tf-tasks=chief,ps,worker ./by-role chief='exec perl record-signals'" /dev/null \
-        < "$keys" > "$work/out" 2>&1 3>&- &
-    step=$!
-    eventually 20 test -e "$work/ready.0"
-    printf '\003' >&5
-    eventually 10 test -s "$work/received" || fail "it is not received"
-    sleep 0.3
-    pkill -TERM -u "$user" -x perl
-    wait "$step" && status=0 || status=$?
-    exec 5>&-
-    [ "$status" -eq 3 ] || fail "it ends with $status: $(< "$work/out")"
-    [ "$(< "$work/received")" = '0 INT' ] || fail "other signals: $(< "$work/received")"
-}
-
-@test "srun -K and -W end a step as they end a plain step" {
-    local parts=(./by-role worker='await ready; exit 3' ps='mark ready; exec sleep 1000')
-    local option without
-
-    for option in -K -W1; do
-        run_step $option -N2 -n3 --tf-stop=never --tf-tasks=chief,ps,worker "${parts[@]}"
-        ((took < 10)) || fail "it took $took s"
-        without=$status
-        run_step $option -N2 -n3 --tf-tasks=chief,ps,worker "${parts[@]}"
-        ((took < 10)) || fail "it took $took s"
-        [ "$status" -eq "$without" ] || fail "srun's exit code is not $without"
-    done
-}
-
 # bats test_tags=core,release
 @test "srun's exit code is the greatest of the tasks that ended by themselves" {
     run_and_show -N2 -n4 --tf-tasks=chief,ps,worker:2 ./by-role worker0='exit 9' chief='sleep 0.5; exit 3' worker1='trap "exit 20" TERM; sleep 1000 & wait'
@@ -902,20 +738,4 @@ END
     step_ends 0
     all_ok "$output" 4 || fail "a task is not ok"
     "$tests/cluster" run --on "$(node 2)" umount "$lib"
-}
-
-@test "a tf-supervise that cannot be executed: its task fails with a message, and ends the job as any failed ps" {
-    local lib=$SPANK_TF_STAGE/libexec/spank-tf
-
-    mkdir "$work/lib"
-    cp "$lib/tf-rendezvous" "$lib/tf-addresses" "$work/lib"
-    printf 'no program' > "$work/lib/tf-supervise"
-    chmod 755 "$work/lib/tf-supervise"
-    "$tests/cluster" run --on "$(node 2)" mount --bind "$work/lib" "$lib"
-    run_and_show -w "$(node 1),$(node 2)" -n3 -m block --tf-tasks=worker,chief,ps sh -c 'touch started.$SLURM_TF_ROLE; sleep 1000'
-    "$tests/cluster" run --on "$(node 2)" umount "$lib"
-    [ ! -e "$work/started.ps" ] || fail "its program was started"
-    grep -qE "^slurmstepd(-$(node 2))?: error: spank_tf: $(node 2): $lib/tf-supervise: Exec format error$" <<< "$stderr" || fail "no such message"
-    message=$(plugin_messages)
-    step_and_tasks_end 1 stopped stopped 'exit 1'
 }

@@ -511,19 +511,6 @@ prints_error_file ()
         fail "it is not named: $(< "$work/$logs.out")"
 }
 
-# bats test_tags=core
-@test "a symbolic link with the name of a log file is not followed" {
-    slurm mkdir "$work/$logs"
-    slurm sh -c "echo precious > $work/$logs/precious; ln -s precious $work/$logs/worker1.log"
-    run --separate-stderr slurm srun -Q -N2 -n3 --tf-tasks=ps,worker:2 --tf-log-dir="$logs" true
-    [ "$status" -eq 1 ] && [[ $stderr == *": --tf-log-dir: $work/$logs/worker1.log: it is a symbolic link"* ]] ||
-        fail "no such message"
-    rm "$work/$logs"/*.log
-    slurm ln -s precious "$work/$logs/master.log"
-    refused "STEP: --tf-log-dir: on srun's host: $work/$logs/master.log: it is a symbolic link" --tf-log-dir="$logs"
-    [ "$(< "$work/$logs/precious")" = precious ] || fail "it was followed"
-}
-
 @test "a master.log that cannot be written refuses the launch" {
     slurm mkdir -p "$work/$logs/master.log"
     refused "STEP: --tf-log-dir: on srun's host: $work/$logs/master.log: Is a directory" --tf-log-dir="$logs"

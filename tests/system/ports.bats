@@ -87,53 +87,6 @@ occupy ()
     [ ! -e "$SPANK_TF_CLUSTER/work/started" ] || fail "a program was started"
 }
 
-# In all rounds but the first one, connections in TIME_WAIT are on all ports.
-@test "steps of two users that start at the same time never share a port, also where connections in TIME_WAIT are" {
-    local round who wait_for_all='echo $SLURM_TF_PORT; until [ -e $0 ]; do sleep 0.1; done; exec "$@"' work=$SPANK_TF_CLUSTER/work
-    local -a steps
-
-    for round in 1 2 3; do
-        steps=()
-        for who in "$user" "$other_user"; do
-            "$tests/cluster" run --user "$who" -- srun -Q --overcommit -w "$(node 1)" -n4 --tf-ports=28000-28007 \
-                --tf-tasks=worker:4 sh -c "$wait_for_all" "$work/go$round" "$task_check" \
-                --roles=worker,worker,worker,worker > "$work/$who.out" 2>&1 3>&- &
-            steps+=($!)
-        done
-        for who in "$user" "$other_user"; do
-            eventually 20 has_lines 4 "$work/$who.out" || fail "round $round: $(cat "$work"/*.out)"
-        done
-        [ "$(sort -n "$work/$user.out" "$work/$other_user.out" | paste -sd' ')" = \
-            "28000 28001 28002 28003 28004 28005 28006 28007" ] || fail "round $round: $(cat "$work"/*.out)"
-        touch "$work/go$round"
-        for who in 0 1; do
-            wait "${steps[$who]}" || fail "round $round: $(cat "$work"/*.out)"
-        done
-    done
-}
-
-# Run bind-port as USER on the first node: bind_port USER exclusive|reuse
-bind_port ()
-{
-    run "$tests/cluster" run --on "$(node 1)" --user "$1" -- "$SPANK_TF_PROGRAMS/bind-port" "$2" "$occupied"
-}
-
-@test "a held port can be bound by a server that sets SO_REUSEADDR, and is then that server's" {
-    local attempt
-
-    occupy "$user" 1
-    for attempt in "$other_user" root "$user"; do
-        bind_port "$attempt" exclusive
-        [ "$output" = "bind-port: Address already in use" ] || fail "$attempt"
-    done
-    bind_port "$user" reuse
-    [ "$output" = bound ] || fail "its user cannot bind it"
-    slurm scancel --user "$user"
-    nothing_left
-    bind_port "$other_user" exclusive
-    [ "$output" = bound ] || fail "it is not free when its task has ended"
-}
-
 rendezvous_listens ()
 {
     "$tests/cluster" run -- ss -Hltnp | grep -q '"tf-rendezvous"'

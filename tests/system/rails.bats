@@ -141,29 +141,6 @@ END
     called
 }
 
-# Let sysfs on the N-th node show ib0 and ib1 as PCI cards with these local CPUs; without a
-# second mask ib1 is not on a card: cards N MASK [MASK]
-cards ()
-{
-    "$tests/cluster" run --on "$(node "$1")" -- sh -c '
-        mount -t tmpfs none /sys/class/net && cd /sys/class/net && mkdir -p ib0/device ib1/device
-        echo "$1" > ib0/device/local_cpus
-        [ -z "${2-}" ] || echo "$2" > ib1/device/local_cpus' cards "${@:2}"
-}
-
-@test "where sysfs has the CPUs of every interface, hwloc is not called" {
-    unset HWLOC_XMLFILE HWLOC_THISSYSTEM
-    record_calls
-    cards 1 1 2
-    cards 2 00000000,00000002 00000000,00000001
-    bound map_cpu:0,1 "0 1 1 0"
-    bound map_cpu:1,0 "1 0 0 1"
-    called
-    cards 2 2
-    bound map_cpu:0,1 "0 1 0 1"
-    called "rails2: ib0 ib1"
-}
-
 @test "without tf-addresses the launch succeeds, interfaces are used in order, and one message says so" {
     local line why
 

@@ -75,39 +75,6 @@ without_logs ()
         fail "the log"
 }
 
-@test "a failure is named with its last line" {
-    run --separate-stderr slurm srun -Q -n2 --tf-tasks=worker:2 --tf-log-dir="$logs" --tf-tee sh -c '
-        echo up
-        [ $SLURM_TF_INDEX = 0 ] || { echo "it is broken" >&2; exit 3; }'
-    [ "$status" -eq 3 ] && [[ $stderr == *"worker 1: it is broken"* ]] && [[ $stderr == *'ends with "it is broken"'* ]] ||
-        fail "it is not named"
-}
-
-@test "what a program printed before it was killed arrives" {
-    run --separate-stderr slurm srun -Q -n2 --tf-tasks=worker:2 --tf-log-dir="$logs" --tf-tee sh -c '
-        [ $SLURM_TF_INDEX = 1 ] || exit 0
-        printf "last words"
-        kill -9 $$'
-    [ "$status" -eq 137 ] && [ "$output" = "worker 1: last words" ] && [ "$(< "$work/$logs/worker1.log")" = "last words" ] ||
-        fail "lost"
-}
-
-@test "if nothing reads srun's output for some time, the program waits, and nothing is lost" {
-    slurm sh -c "srun -Q -n1 --tf-tasks=worker --tf-log-dir=$logs --tf-tee seq 500000 | { sleep 4; cat; } > $logs.out"
-    cmp "$work/$logs.out" <(seq 500000 | sed 's/^/worker 0: /') || fail "srun's output"
-    cmp "$work/$logs/worker0.log" <(seq 500000) || fail "the log"
-}
-
-@test "each life's output arrives, on lines of its own" {
-    run --separate-stderr slurm srun -Q -n2 --tf-tasks=ps,worker --tf-restart=1,any --tf-log-dir="$logs" --tf-tee sh -c '
-        [ $SLURM_TF_ROLE = worker ] || exec sleep 60
-        printf "life %s" "${SLURM_TF_RESTART-0}"
-        [ "$SLURM_TF_RESTART" ] || exit 3'
-    [ "$status" -eq 0 ] || fail "srun"
-    [ "$output" = $'worker 0: life 0\nworker 0: life 1' ] || fail "output"
-    [[ "$(< "$work/$logs/worker0.log")" == $'life 0\nspank_tf: step '*$'\nlife 1' ]] || fail "the log"
-}
-
 # Sets `took` to the seconds for which srun waits while a process in the background has its task's stdout.
 in_background ()
 {
