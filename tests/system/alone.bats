@@ -125,7 +125,7 @@ time.sleep (80)' 3>&- &
     done
     for name in sleeps json ps free torch elsewhere board other self outside; do asks "$name"; done
     for name in quiet site none never short one evaluator fails first master restarted netns ring here; do silent "$name"; done
-    grep -q 'restarted' "$BATS_TEST_TMPDIR/restarted.err" || fail "it was not restarted"
+    grep -q 'Restarting' "$BATS_TEST_TMPDIR/restarted.err" || fail "it was not restarted"
     [ "$(grep -c '  exit 0, its address was not used$' "$BATS_TEST_TMPDIR/sleeps.err")" -eq 2 ] || fail "the table"
     [ "$(grep -o '"address_used":false' "$BATS_TEST_TMPDIR/json.err" | wc -l)" -eq 2 ] || fail "JSON"
 }
