@@ -54,12 +54,12 @@ much='/usr/bin/python3 -c "print (len (b\"x\" * (300 << 20)))"'
 
 @test "the same of a script whose program was killed" {
     run_step -N2 -n2 --mem=60M --tf-tasks=ps,worker ./by-role worker="$much"
-    fails_first 'exit 137 \(out of memory\)'
+    fails_first 'exit code 137 \(out of memory\)'
 }
 
 @test "a task that was killed for another reason, or that failed after its child was killed, is not out of memory" {
     run_step -N2 -n2 --mem=60M --tf-tasks=ps,worker ./by-role worker='kill -KILL $$'
     fails_first 'signal 9'
     run_step -N2 -n2 --mem=60M --tf-tasks=ps,worker ./by-role worker="$much || exit 3"
-    fails_first 'exit 3'
+    fails_first 'exit code 3'
 }

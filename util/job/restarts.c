@@ -430,7 +430,9 @@ static void _give_up (struct job *job, struct place *p)
 {
     struct exit_report report = p->end.report;
 
-    if (p->future == PLACE_MAY_BEGIN && (p->duty.alone || !_members (job).unable))
+    /* Of those that gather one has said why nothing begins again. */
+    if (p->future == PLACE_MAY_BEGIN
+        && (p->duty.alone || !restarts_gather (job, p) || !_members (job).unable))
         restarts_tell (job, p, &report, DECISION_CANNOT, p->cannot);
     p->stuck = false;
     place_forbid (p, PLACE_CANNOT);
