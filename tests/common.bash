@@ -222,7 +222,7 @@ undated ()
 {
     ! grep -vqE '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}[+-][0-9]{2}:[0-9]{2} ' "$1" ||
         fail "$1 has lines without a time"
-    cut -c27- "$1" | grep -vE '^spank_tf: step [0-9.+]+ begins, in run [0-9]+ of its job$'
+    cut -c27- "$1" | grep -vE '^spank_tf: step [0-9.+]+ begins, in attempt [0-9]+ of its job$'
 }
 
 # How many of the rows, without the rank, match all of an extended regular expression: count_ends PATTERN [FILE…]

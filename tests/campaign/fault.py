@@ -30,13 +30,13 @@ PROGRAMS = ("started", "released", "ended")
 
 NO_RENDEZVOUS = (r"spank_tf: .*(no rendezvous listens on|could not be reached|"
                  r"ended before it had read its configuration)")
-GOES_ON = r"spank_tf: .*tf-rendezvous was killed, and goes on"
-RENDEZVOUS_ENDED = r"spank_tf: .*the rendezvous does not answer; its tasks are not stopped"
+GOES_ON = r"spank_tf: .*tf-rendezvous was killed and restarted\. The job continues"
+RENDEZVOUS_ENDED = r"spank_tf: .*tf-rendezvous does not answer\. Its tasks will not be stopped"
 RANKS_LOST = (r"spank_tf: step .*ended before "
               r"(the launch was complete|they received TF_CONFIG).*: .*rank")
 RANKS_LATE = r"spank_tf: step .*(did not register within|no task registered within)"
-SUPERVISORS_LOST = (r"spank_tf: step .*(these tasks count as ended, because the connections to "
-                    r"their supervisors are lost: |"
+SUPERVISORS_LOST = (r"spank_tf: step .*(these tasks are treated as lost, because there is no connection "
+                    r"to their supervisors: |"
                     r"without ps \d+ \(rank .* its workers would wait forever)")
 NO_FORK_SERVER = r"spank_tf: .* cannot start its program: tf-fork-server, which starts it, does not answer"
 PS_ENDED = r"spank_tf: .*The other tasks are stopped"

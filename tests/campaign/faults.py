@@ -8,7 +8,7 @@ its exit code and output without the fault. SIGSTOP is for a while. The details 
     TERM srun, INT twice            any but 0                       CANCELLED, Job step aborted, ...
     INT srun once, STOP             as without
     end tf-rendezvous in a launch   1                               no rendezvous listens on ...
-    ... later                       as without                      (... was killed, and goes on)
+    ... later                       as without                      (... was killed and restarted)
     end tf-writer                   as without                      (... is not written in time)
     KILL tf-supervise               137                             task N: Killed
     TERM, INT, STOP tf-supervise    as without

@@ -37,7 +37,7 @@ NOT = _ENDED + r"\. Not restarted: .*"
 # Reasons that only a fault explains.
 DISTURBED = r"\. Not restarted: (?:the step was asked to end|its supervisor was disconnected)"
 PS_TERMINATED = r"ps \d+ \(rank \d+, \S+\) ended with signal 15\. The other tasks are stopped"
-BEGIN = r"all tasks begin again.*"
+BEGIN = r"all tasks restarted.*"
 LINES = rf"step \d+\.\d+: ({ONE}|{ALL}|{BEGIN}|{NONE_LEFT}|{NOT}|{PS_TERMINATED})$"
 
 

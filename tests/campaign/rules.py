@@ -24,14 +24,13 @@ import restarts
 USUAL = (r"step \d+\.\d+: (\d+ tasks? on \d+ nodes?, network .*|how its tasks ended|"
          r"first (?:failure|to end): \+?\w+ \d+ \(\S+\) at [\d:]{8}, .*|logs are in .*|"
          + beside.FAILED + "|"
-         r"the training (?:is over|has failed); waiting up to \d+ s for .*|"
+         r"the training has (?:finished|failed)\. Waiting up to \d+ s for .*|"
          r"ps \d+ \(rank \d+, \S+\) (?:failed with .*|hung)\. Its workers would wait for it forever and are "
          r"stopped|"
          r"\w+ \d+ \(rank \d+, \S+\) (?:failed with .*|hung|saved and exited with \d+)\. spank_tf does not stop the other tasks, .*|"
          r"\w+ \d+ \(rank \d+, \S+\) (?:(?:failed with .*|hung)\. The other tasks cannot continue without it and|saved and exited with \d+\. The other tasks) will be stopped in 600 s|"
-         r"\+?\w+ \d+ \(rank \d+, .*did not end within \d+ s of SIGTERM, and (?:was|were) killed; --tf-grace=.*|"
-         # The ledger.
-         r"[\dhms ]+: [\dhms ]+ of (?:progress|runs, of which progress is not known) \(\d+ %[;)].*|"
+         r"\+?\w+ \d+ \(rank \d+, .*did not exit within \d+ s of SIGTERM and (?:was|were) killed\. --tf-grace=.*|"
+         r"time report: [\dhms ]+ in total, .*|"
          r"waiting for \d+ of \d+ tasks.*|no task has registered yet)$")
 CANCELLED = r"step \d+\.\d+ was (cancelled|interrupted)$"
 # After the end of srun. Slurm itself may need some seconds.

@@ -156,7 +156,7 @@ start_with_slow_ps ()
     kill -KILL "$(rendezvous)"
     kill -CONT "$rank"
     all_programs_run
-    eventually 20 printed 'tf-rendezvous was killed, and goes on$' || fail "no line: $(< "$srun_output")"
+    eventually 20 printed 'tf-rendezvous was killed and restarted. The job continues$' || fail "no line: $(< "$srun_output")"
     kill -KILL "$(rendezvous)"
     eventually 20 rendezvous
     touch "$work/mark.end"

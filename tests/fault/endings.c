@@ -397,7 +397,7 @@ TEST ("the rendezvous is killed twice: it goes on, each end is told once, and th
     launch_end_srun (&launch);
     _await_no_child ();
     /* Twice if the second one lived for two seconds. */
-    times = _times (&launch, "tf-rendezvous was killed, and goes on");
+    times = _times (&launch, "tf-rendezvous was killed and restarted. The job continues");
     if (times != 1 && times != 2)
         die ("that it goes on is told %d times", times);
     _expect_times (&launch, "3 tasks on 2 nodes", 1);
@@ -418,7 +418,7 @@ TEST ("the rendezvous is killed for the third time in a minute, or before the an
     _kill_rendezvous (&launch);
     kill (launch.pid, SIGKILL);
     _await_no_child ();
-    _expect_times (&launch, "tf-rendezvous was killed, and is not begun again: it was the third time", 1);
+    _expect_times (&launch, "tf-rendezvous was killed and cannot be restarted: it was the third time", 1);
     launch_start (&early);
     register_rank (&early, 0);
     launch_wait_processed (&early);

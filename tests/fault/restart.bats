@@ -128,7 +128,7 @@ end_rendezvous ()
     end_rendezvous
     touch "$lives/fail"
     eventually 75 worker_has_no_supervisor || fail "the worker's supervisor waits"
-    eventually 20 printed 'the rendezvous does not answer; its tasks are not stopped when its work is done, and not restarted' ||
+    eventually 20 printed 'tf-rendezvous does not answer. Its tasks will not be stopped when training has finished, or restarted' ||
         fail "no line says that"
     touch "$lives/end"
     step_ends
@@ -161,7 +161,7 @@ worker_has_no_supervisor ()
     kill -9 "$barrier"
     touch "$lives/end"
     step_ends
-    printed 'these tasks count as ended, because the connections to their supervisors are lost: worker 0 (rank 1, ' &&
+    printed 'these tasks are treated as lost, because there is no connection to their supervisors: worker 0 (rank 1, ' &&
         printed '; the restart of all tasks is given up' || fail "no line says that"
     ! lives 0 2 && ! lives 2 2 || fail "the others were restarted"
 }

@@ -95,8 +95,8 @@ TEST ("the program ends while there is no connection: the new one has the report
 /* The rendezvous ends. */
 
 #define DOES_NOT_ANSWER \
-    "slurmstepd: error: spank_tf: step 12.0: the rendezvous does not answer; its tasks are not " \
-    "stopped when its work is done\n"
+    "slurmstepd: error: spank_tf: step 12.0: tf-rendezvous does not answer. Its tasks will not be " \
+    "stopped when training has finished\n"
 
 /* A pipe whose buffer is full. */
 static int _full_pipe (void)

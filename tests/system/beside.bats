@@ -56,7 +56,7 @@ after_test ()
 }
 
 @test "it serves until the evaluator has ended too, and fails with a ps's cluster as without" {
-    message='srun: spank_tf: step J.S: the training is over; waiting up to 900 s for evaluator 0 (rank 1, NODE)'
+    message='srun: spank_tf: step J.S: the training has finished. Waiting up to 900 s for evaluator 0 (rank 1, NODE)'
     run_and_show -N3 -n3 --tf-tasks=worker,evaluator,+data ./by-role worker='exit 0' \
         evaluator='sleep 0.5; kill -0 $(cat data) && exit 0; exit 4' data='echo $$ > data; exec sleep 1000'
     step_and_tasks_end 0 'exit 0' 'exit 0' stopped
@@ -88,7 +88,7 @@ after_test ()
     slurm timeout 60 srun -Q -N3 -n3 --tf-show --tf-restart=2 --tf-tasks=worker,evaluator,+data ./by-role worker='exit 0' \
         evaluator='await over; [ -n "$SLURM_TF_RESTART" ] || kill -KILL $$; await served; exit 0' \
         data='await over; [ -n "$SLURM_TF_RESTART" ] || kill -KILL $$; mark served; exec sleep 1000' 2> "$work/err" &
-    eventually 30 grep -q 'the training is over' "$work/err" || fail "not over: $(< "$work/err")"
+    eventually 30 grep -q 'the training has finished' "$work/err" || fail "not over: $(< "$work/err")"
     touch "$work/mark.over"
     status=0
     wait $! || status=$?

@@ -189,7 +189,7 @@ sleep 100')
     run --separate-stderr slurm timeout 60 srun -N2 -n2 --wait=5 --tf-tasks=worker,evaluator --tf-grace=20 --tf-show \
         sh -c '[ $SLURM_TF_ROLE = evaluator ] || exit 0; trap "" TERM; while :; do sleep 0.1; done'
     [ "$status" -eq 0 ] || fail "srun returns $status: $stderr"
-    [[ $stderr == *"spank_tf: srun kills all tasks 5 s after the first one has ended (--wait): an evaluator has at most 1 s, not 900 s, to finish; a task that is stopped has 3 s, not 20 s"* ]] ||
+    [[ $stderr == *"spank_tf: srun kills all tasks 5 s after the first one ended (--wait): an evaluator gets at most 1 s, not 900 s, to finish; a stopped task gets 3 s, not 20 s"* ]] ||
         fail "the launch does not say what is cut: $stderr"
     [[ $stderr == *"killed after 3 s"* ]] || fail "the evaluator ends otherwise: $stderr"
     status=0
@@ -197,10 +197,10 @@ sleep 100')
         sh -c '[ $SLURM_PROCID = 1 ] || exit 0; exec sleep 1000' 2> "$SPANK_TF_CLUSTER/work/err" || status=$?
     [ "$status" -eq 137 ] || fail "srun returns $status"
     # The rendezvous notices srun's end, and tells the step's.
-    eventually 10 grep -q 'srun killed what ran' "$SPANK_TF_CLUSTER/work/err" ||
+    eventually 10 grep -q 'srun killed the remaining tasks' "$SPANK_TF_CLUSTER/work/err" ||
         fail "the last line does not say what srun has killed: $(< "$SPANK_TF_CLUSTER/work/err")"
     stderr=$(< "$SPANK_TF_CLUSTER/work/err")
-    [[ $stderr == *"worker 1"*"signal 9"*"spank_tf: step "*": srun killed what ran 2 s after the first task had ended (--wait): worker 1 (rank 1, "* ]] ||
+    [[ $stderr == *"worker 1"*"signal 9"*"spank_tf: step "*": srun killed the remaining tasks 2 s after the first one ended (--wait): worker 1 (rank 1, "* ]] ||
         fail "the last line is another: $stderr"
     [[ $stderr != *lost* && $stderr != *"first failure"* ]] || fail "something is lost: $stderr"
 }
@@ -209,12 +209,12 @@ sleep 100')
 
 # bats test_tags=core,release,once
 @test "the job waits for an evaluator only, which ends by itself" {
-    message='srun: spank_tf: step J.S: the training is over; waiting up to 900 s for evaluator 0 (rank 3, NODE)'
+    message='srun: spank_tf: step J.S: the training has finished. Waiting up to 900 s for evaluator 0 (rank 3, NODE)'
     run_and_show -N3 -n4 --tf-tasks=chief,ps,worker,evaluator ./by-role chief='await ready; exit 0' \
         worker='trap "mark stopped; exit" TERM; sleep 1000 & mark ready; wait' evaluator='await stopped; sleep 0.5; exit 3'
     step_and_tasks_end 3 'exit 0' stopped stopped 'exit 3'
     # The same in a job without a ps.
-    message='srun: spank_tf: step J.S: the training is over; waiting up to 900 s for evaluator 0 (rank 2, NODE)'
+    message='srun: spank_tf: step J.S: the training has finished. Waiting up to 900 s for evaluator 0 (rank 2, NODE)'
     run_and_show -N3 -n3 --tf-tasks=worker:2,evaluator ./by-role worker0='exit 0' worker1='sleep 0.5; mark last' \
         evaluator='await last; sleep 0.5; exit 0'
     step_and_tasks_end 0 'exit 0' 'exit 0' 'exit 0'
@@ -223,16 +223,16 @@ sleep 100')
 # bats test_tags=core,release,once
 @test "an evaluator is stopped after its grace time" {
     site_arguments eval_grace=2
-    message='srun: spank_tf: step J.S: the training is over; waiting up to 2 s for evaluator 0 (rank 3, NODE)'
+    message='srun: spank_tf: step J.S: the training has finished. Waiting up to 2 s for evaluator 0 (rank 3, NODE)'
     run_and_show -N3 -n4 --tf-tasks=chief,ps,worker,evaluator ./by-role chief='exit 0'
     step_and_tasks_end 0 'exit 0' stopped stopped stopped
     ((took >= 2)) || fail "it had no grace time"
     # A failed job is not waited for longer than the others.
     site_arguments eval_grace=60 fail_grace=1
-    message='srun: spank_tf: step J.S: the training has failed; waiting up to 1 s for evaluator 0 (rank 3, NODE)'
+    message='srun: spank_tf: step J.S: the training has failed. Waiting up to 1 s for evaluator 0 (rank 3, NODE)'
     run_and_show -N3 -n4 --tf-tasks=chief,ps,worker,evaluator ./by-role chief='exit 3'
     step_and_tasks_end 3 'exit 3' stopped stopped stopped
-    message='srun: spank_tf: step J.S: the training has failed; waiting up to 1 s for evaluator 0 (rank 1, NODE)'
+    message='srun: spank_tf: step J.S: the training has failed. Waiting up to 1 s for evaluator 0 (rank 1, NODE)'
     run_and_show -N2 -n2 --tf-tasks=chief,evaluator ./by-role chief='exit 3'
     step_and_tasks_end 3 'exit 3' stopped
     message=${message/rank 1/rank 3}
@@ -447,7 +447,7 @@ END
     local stubborn='trap "" TERM INT HUP; mark ready; while :; do sleep 1; done' message
 
     # shellcheck disable=SC2034  # step_and_tasks_end reads it
-    message='srun: spank_tf: step J.S: ps 0 (rank 1, NODE) did not end within 1 s of SIGTERM, and was killed; --tf-grace=SECONDS gives tasks that are stopped more time'
+    message='srun: spank_tf: step J.S: ps 0 (rank 1, NODE) did not exit within 1 s of SIGTERM and was killed. --tf-grace=SECONDS gives stopped tasks more time'
     site_arguments stop_grace=1
     run_and_show -N2 -n3 --tf-tasks=chief,ps,worker ./by-role ps="$stubborn" chief='await ready; exit 3'
     step_and_tasks_end 3 'exit 3' 'killed after 1 s' stopped
@@ -466,7 +466,7 @@ END
 # bats test_tags=core,release
 @test "daemons of a task, in sessions of their own, are stopped with it, and do not delay the end" {
     # shellcheck disable=SC2034  # step_and_tasks_end reads it
-    local message='srun: spank_tf: step J.S: ps 0 (rank 1, NODE), worker 0 (rank 2, NODE) did not end within 1 s of SIGTERM, and were killed; --tf-grace=SECONDS gives tasks that are stopped more time'
+    local message='srun: spank_tf: step J.S: ps 0 (rank 1, NODE), worker 0 (rank 2, NODE) did not exit within 1 s of SIGTERM and were killed. --tf-grace=SECONDS gives stopped tasks more time'
     local daemons
 
     site_arguments stop_grace=1
@@ -500,7 +500,7 @@ for (;;) { exit if fork }
 END
     # As another user: the limit applies to all processes of a user. It takes a while.
     # shellcheck disable=SC2034  # step_and_tasks_end reads it
-    message='srun: spank_tf: step J.S: ps 0 (rank 1, NODE) did not end within 1 s of SIGTERM, and was killed; --tf-grace=SECONDS gives tasks that are stopped more time'
+    message='srun: spank_tf: step J.S: ps 0 (rank 1, NODE) did not exit within 1 s of SIGTERM and was killed. --tf-grace=SECONDS gives stopped tasks more time'
     user=$other_user run_and_show -N2 -n3 --tf-tasks=chief,ps,worker ./by-role ps='exec prlimit --nproc=200 perl more' \
         chief='await ready; sleep 0.3'
     step_and_tasks_end 0 'exit 0' 'killed after 1 s' stopped

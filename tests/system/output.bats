@@ -475,13 +475,13 @@ prints_error_file ()
     first=$!
     eventually 30 grep -qsx first "$work/$logs/worker0.log"
     run --separate-stderr slurm srun -Q -n2 -N2 --tf-tasks=worker:2 --tf-log-dir="$logs" echo second
-    [ "$status" -eq 0 ] && [[ $stderr == *": another step that runs writes its logs to $work/$logs, so this one appends to the files there; %j in --tf-log-dir gives each job a directory of its own"* ]] ||
+    [ "$status" -eq 0 ] && [[ $stderr == *": another running step writes its logs to $work/$logs, so this step appends to the files there. %j in --tf-log-dir gives each job its own directory"* ]] ||
         fail "it does not say so"
     touch "$work/end"
     wait $first
     rm "$work/end"
     [ "$(grep -v ^spank_tf "$work/$logs/worker0.log" | paste -sd ' ')" = "first second end" ] || fail "lines are lost: $(< "$work/$logs/worker0.log")"
-    [ "$(grep -c 'begins, in run 1 of its job' "$work/$logs/master.log")" -eq 2 ] || fail "master.log"
+    [ "$(grep -c 'begins, in attempt 1 of its job' "$work/$logs/master.log")" -eq 2 ] || fail "master.log"
     # Alone again.
     run_step "$work/$logs" --tf-log-dir="$logs"
     holds_three "$logs"
@@ -723,7 +723,7 @@ finally:
 
 @test "master.log says which run of the job it is, and how a step ended whose job was cancelled" {
     slurm env SLURM_RESTART_COUNT=2 srun -Q -n1 --tf-tasks=worker --tf-log-dir="$logs" true
-    head -1 "$work/$logs/master.log" | grep -qE '^[0-9T:+-]{25} spank_tf: step [0-9.]+ begins, in run 3 of its job$' || fail "the run"
+    head -1 "$work/$logs/master.log" | grep -qE '^[0-9T:+-]{25} spank_tf: step [0-9.]+ begins, in attempt 3 of its job$' || fail "the run"
     # In a batch job Slurm may kill srun's host's processes at once.
     slurm srun -Q -N2 -n3 -J cancelled --tf-tasks=ps,worker:2 --tf-log-dir="$logs" sh -c 'touch up.$SLURM_PROCID; exec sleep 60' \
         > "$BATS_TEST_TMPDIR/out" 2>&1 3>&- &

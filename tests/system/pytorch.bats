@@ -187,7 +187,7 @@ END
 @test "one notice names a task that has fewer GPUs than LOCAL_RANK needs, and what avoids that" {
     run --separate-stderr slurm srun -Q -N2 -n4 --ntasks-per-node=2 --gpus-per-task=1 --tf-frameworks=torch --tf-tasks=worker:4 \
         sh -c 'echo $LOCAL_RANK ${CUDA_VISIBLE_DEVICES}'
-    [ "$status" -eq 0 ] && [[ $stderr =~ ^'srun: spank_tf: step '[0-9.]+': worker 1 (rank 1, pyt1) has LOCAL_RANK 1 and sees 1 GPU, numbered from 0: torch.cuda.set_device (LOCAL_RANK) fails there. With --gpus-per-node in the place of --gpus-per-task each task sees all GPUs of its node'$ ]] ||
+    [ "$status" -eq 0 ] && [[ $stderr =~ ^'srun: spank_tf: step '[0-9.]+': worker 1 (rank 1, pyt1) has LOCAL_RANK 1 and sees 1 GPU, numbered from 0: torch.cuda.set_device(LOCAL_RANK) fails there. With --gpus-per-node instead of --gpus-per-task each task sees all GPUs of its node'$ ]] ||
         fail "no such notice"
     run --separate-stderr slurm srun -Q -N2 -n4 --ntasks-per-node=2 --gpus-per-node=2 --tf-frameworks=torch --tf-tasks=worker:4 \
         sh -c 'echo $LOCAL_RANK $CUDA_VISIBLE_DEVICES'

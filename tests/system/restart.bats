@@ -184,8 +184,8 @@ for step in range((1, 6)[life], (11, 31)[life]):
     say(step)
     time.sleep(1)
 sys.exit(life == 0 and 3 * (os.environ["SLURM_PROCID"] == "1"))'
-    grep -Eq ': all tasks begin again \((noticing [0-9]+ s; )?pausing [0-9]+ s; step 10 was the last\)' <<< "$stderr" || fail "$stderr"
-    grep -Eq ': [0-9]+ s: 3[0-9] s of progress \([0-9]+ %; step 30 was the last\), launch and start took [0-9]+ s, 1 restart cost .* \(5 steps twice, ' <<< "$stderr" ||
+    grep -Eq ': all tasks restarted \((detection [0-9]+ s, )?pause [0-9]+ s, last training step 10\)' <<< "$stderr" || fail "$stderr"
+    grep -Eq ': time report: [0-9]+ s in total, 3[0-9] s \([0-9]+ %\) new training steps \(last: 30\), [0-9]+ s start-up, .* for 1 restart \(repeating 5 steps ' <<< "$stderr" ||
         fail "$stderr"
     grep '^{' <<< "$stderr" | "$python" -c '
 import json, sys

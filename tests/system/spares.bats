@@ -92,7 +92,7 @@ place_of ()
     srun_ends 90
     printed "unreachable for [89] s, and replaced: worker 2 \(rank 2, $(node 3)\) is now rank 3 on $(node 4). Restarting all tasks in 1 s \(restarts left without progress: 2\)" ||
         fail "no line says who was replaced: $(< "$srun_output")"
-    printed "all tasks begin again, [0-9]+ s after the last sign of what was lost" || fail "no line says that all begin: $(< "$srun_output")"
+    printed "all tasks restarted, [0-9]+ s after the last answer of a lost task" || fail "no line says that all begin: $(< "$srun_output")"
     printed "the training has finished. 1 task was replaced" || fail "no line says that the work is done: $(< "$srun_output")"
     [ "$(task_ends "$srun_output" | cut -d' ' -f2-)" = "worker 0 exit 0 (restarted 1 time)
 worker 1 exit 0 (restarted 1 time)

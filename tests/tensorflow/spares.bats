@@ -61,9 +61,9 @@ lose_node ()
     kill_node "$1"
     awaits 1 'and replaced: '
     noticed=$(ms_since $killed)
-    awaits 1 'all tasks begin again'
+    awaits 1 'all tasks restarted'
     stopped=$(ms_since $killed)
-    step=$(sed '/all tasks begin again/q' "$out" | last "$2: step " -)
+    step=$(sed '/all tasks restarted/q' "$out" | last "$2: step " -)
     awaits 2 "^$2: starts at step"
     started=$(ms_since $killed)
     eventually 100 has_done "$2" "$((step + 1))" "$out" || fail "$2 does not go on after step $step: $(tail -n 40 "$out")"

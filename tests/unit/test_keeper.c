@@ -55,7 +55,7 @@ static void live_and_die (enum death death, int out)
     _exit (0);
 }
 
-#define LINE "srun: error: spank_tf: step 12.0: tf-rendezvous was killed, and is not begun again: "
+#define LINE "srun: error: spank_tf: step 12.0: tf-rendezvous was killed and cannot be restarted: "
 
 TEST (a_keeper_says_why_it_begins_no_rendezvous_again)
 {
@@ -67,7 +67,7 @@ TEST (a_keeper_says_why_it_begins_no_rendezvous_again)
         { IN_THE_LAUNCH, "r" },
         { BY_ITSELF, "r" },
         { KILLED, "rrr" LINE "it was the third time within a minute\n" },
-        { KILLED_WITH_A_FULL_JOURNAL, "r" LINE "what it would have to know needs more than 64 MiB\n" },
+        { KILLED_WITH_A_FULL_JOURNAL, "r" LINE "its state needs more than 64 MiB\n" },
     };
     /* clang-format on */
 

@@ -31,7 +31,7 @@ static int begin (void **unused __attribute__ ((unused)))
                               .rate_seconds = 300,
                               .restarts = 1,
                               .restarts_left = 2,
-                              .report = "3 h 12 m: 3 h 01 m of progress (94 %)" };
+                              .report = "3 h 12 m in total, 3 h 01 m (94 %) new training steps" };
     for (int i = 0; i < MOST; i++) {
         snprintf (node[i / 4], sizeof (node[0]), "n%d", i / 4 + 1);
         rank[i] = (struct overview_rank){ .rank = i,
@@ -63,7 +63,7 @@ static void check (int ranks, bool all, const char *expected)
 
 #define HEAD \
     "job 4711 \"resnet\", step 4711.0, 3 h 12 m: training, step 86,120, 2.1 steps/s; 1 restart, 2 left\n" \
-    "time: 3 h 12 m: 3 h 01 m of progress (94 %)\n"
+    "time: 3 h 12 m in total, 3 h 01 m (94 %) new training steps\n"
 
 TEST (each_task_of_a_few_has_a_row)
 {

@@ -297,7 +297,7 @@ void logdir_ask_to_end (int fd, const char *step, const char *signal, const char
     char last[48] = "";
 
     if (last_step > 0)
-        snprintf (last, sizeof (last), "; step %d was the last", last_step);
+        snprintf (last, sizeof (last), ". The last training step was %d", last_step);
     dprintf (fd, "%s" LOGDIR_STEP_LINE "%s" LOGDIR_ASKED "(%s) at %s%s\n", _begin_line (fd), step, signal, at,
              last);
 }

@@ -62,7 +62,7 @@ void logdir_begin_life (int fd, const char *step, int life, const char *at);
 
 /*
  * A task of which the log is was asked to end, by Slurm or its user: LOGDIR_STEP_LINE "12.1" LOGDIR_ASKED
- * "(SIGTERM) at 2026-11-25T14:02:11+01:00", and "; step 1200 was the last" if it had one.
+ * "(SIGTERM) at 2026-11-25T14:02:11+01:00", and ". The last training step was 1200" if it had one.
  */
 #define LOGDIR_ASKED ": asked to end "
 void logdir_ask_to_end (int fd, const char *step, const char *signal, const char *at, int last_step);

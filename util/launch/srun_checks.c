@@ -115,11 +115,11 @@ static void _say_what_wait_cuts (int wait)
     if (wait == 0 || (grace == most && !cuts_evaluator))
         return;
     if (cuts_evaluator)
-        snprintf (evaluator, sizeof (evaluator), "an evaluator has at most %d s, not %d s, to finish%s",
+        snprintf (evaluator, sizeof (evaluator), "an evaluator gets at most %d s, not %d s, to finish%s",
                   eval_most, eval, grace > most ? "; " : "");
     if (grace > most)
-        snprintf (stopped, sizeof (stopped), "a task that is stopped has %d s, not %d s", most, grace);
-    launcher_say (false, "srun kills all tasks %d s after the first one has ended (--wait): %s%s", wait,
+        snprintf (stopped, sizeof (stopped), "a stopped task gets %d s, not %d s", most, grace);
+    launcher_say (false, "srun kills all tasks %d s after the first one ended (--wait): %s%s", wait,
                   evaluator, stopped);
 }
 

@@ -22,7 +22,7 @@
 #define DEATHS_MS 60000
 
 #define TEXT(number) #number
-#define FULL_AT(mib) "what it would have to know needs more than " TEXT (mib) " MiB"
+#define FULL_AT(mib) "its state needs more than " TEXT (mib) " MiB"
 #define FULL FULL_AT (JOURNAL_MOST_MIB)
 
 /* The end of a pipe on which nothing is written: its other end shows when this process has died. Or -1. */
@@ -68,7 +68,7 @@ static void _say_that_it_ends (struct journal *journal, const char *why)
     if (journal_read (journal, &entry, &config) && config)
         step = frame_get (config, "STEP");
     dprintf (STDERR_FILENO,
-             "srun: error: spank_tf: step %s: tf-rendezvous was killed, and is not begun again: %s\n",
+             "srun: error: spank_tf: step %s: tf-rendezvous was killed and cannot be restarted: %s\n",
              step ? step : "?", why);
 }
 

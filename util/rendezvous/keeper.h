@@ -17,7 +17,7 @@
  */
 int keeper_start (struct journal *journal);
 
-/* This process is about to end by itself, and is not begun again. */
+/* This process is about to end by itself, and is not restarted. */
 void keeper_end (struct journal *journal);
 
 #endif

@@ -137,12 +137,12 @@ static int _open_log (struct server *server, struct errtext *err)
     server->config.log_append |= server->config.log_append_later && step_is_later (server->step);
     if ((used = console_open_log (dir, server->config.log_append, &why)) < 0)
         return errtext_set (err, "%s: --tf-log-dir: on srun's host: %s", step_name (server->step), why.text);
-    snprintf (line, sizeof (line), "spank_tf: %s begins, in run %d of its job\n", step_name (server->step),
-              server->config.job_restarts + 1);
+    snprintf (line, sizeof (line), "spank_tf: %s begins, in attempt %d of its job\n",
+              step_name (server->step), server->config.job_restarts + 1);
     console_note (line);
     if (used && !server->config.log_append)
-        console_say ("spank_tf: %s: another step that runs writes its logs to %s, so this one appends to the "
-                     "files there; %%j in --tf-log-dir gives each job a directory of its own",
+        console_say ("spank_tf: %s: another running step writes its logs to %s, so this step appends to the "
+                     "files there. %%j in --tf-log-dir gives each job its own directory",
                      step_name (server->step), dir);
     server->config.log_append |= used > 0;
     return 0;

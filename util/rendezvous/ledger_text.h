@@ -14,12 +14,12 @@ struct ledger;
 #define LEDGER_TEXT_SIZE 512
 
 /*
- * "60 h 00 m: 57 h 41 m of progress (96 %; step 86,120 was the last), 3 restarts cost 2 h 19 m (1,210 steps
- * twice, 31 m; noticing 18 m; starting 1 h 30 m)". Returns buf.
+ * "60 h 00 m in total, 57 h 41 m (96 %) new training steps (last: 86,120), 10 m start-up, 2 h 09 m for 3
+ * restarts (repeating 1,210 steps 31 m, detection 18 m, pauses 12 s, start-up 1 h 20 m)". Returns buf.
  */
 const char *ledger_text (const struct ledger *ledger, char *buf, size_t size);
 
-/* What a restart of all has cost: ", 12 s after the last sign of what was lost (noticing 10 s; ...)". */
+/* What a restart of all has cost: ", 12 s after the last answer of a lost task (detection 10 s, ...)". */
 const char *ledger_text_restart (const struct fact *fact, char *buf, size_t size);
 
 #endif

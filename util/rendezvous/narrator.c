@@ -178,8 +178,8 @@ static void _grace (const struct narrator *n, const struct fact *fact)
     char names[RANK_NAME_SIZE + 64];
 
     if (fact->count > 0)
-        console_say ("spank_tf: %s: the training %s; waiting up to %d s for %s", step_name (n->step),
-                     fact->failed ? "has failed" : "is over", fact->seconds,
+        console_say ("spank_tf: %s: the training has %s. Waiting up to %d s for %s", step_name (n->step),
+                     fact->failed ? "failed" : "finished", fact->seconds,
                      _names (fact, 1, names, sizeof (names)));
 }
 
@@ -188,8 +188,8 @@ static void _killed (const struct narrator *n, const struct fact *fact)
     char names[1024];
 
     if (fact->count > 0)
-        console_say ("spank_tf: %s: %s did not end within %d s of SIGTERM, and %s killed; --tf-grace=SECONDS "
-                     "gives tasks that are stopped more time",
+        console_say ("spank_tf: %s: %s did not exit within %d s of SIGTERM and %s killed. --tf-grace=SECONDS "
+                     "gives stopped tasks more time",
                      step_name (n->step), _names (fact, RANK_NAMES_MOST, names, sizeof (names)),
                      fact->seconds, fact->count > 1 ? "were" : "was");
 }
@@ -207,8 +207,8 @@ static void _lost (const struct narrator *n, const struct fact *fact)
 
     if (fact->count == 0)
         return;
-    console_say ("error: spank_tf: %s: these tasks count as ended, because the connections to "
-                 "their supervisors are lost: %s%s%s",
+    console_say ("error: spank_tf: %s: these tasks are treated as lost, because there is no connection "
+                 "to their supervisors: %s%s%s",
                  step_name (n->step), _names (fact, RANK_NAMES_MOST, names, sizeof (names)),
                  fact->places ? obstacle[fact->obstacle] : "",
                  fact->given_up ? "; the restart of all tasks is given up" : "");
@@ -219,8 +219,8 @@ static void _tell_unheard (const struct narrator *n, const struct fact *fact)
 {
     char names[1024];
 
-    console_say ("spank_tf: %s: no answer for %d s from %s; a free spare replaces a task whose node does not "
-                 "answer for %d s",
+    console_say ("spank_tf: %s: no answer for %d s from %s. A free spare replaces a task after %d s without "
+                 "an answer",
                  step_name (n->step), fact->seconds, _names (fact, RANK_NAMES_MOST, names, sizeof (names)),
                  (int)(silence_verdict_ms (n->config->lost_after) / SECOND_MS));
 }
@@ -343,9 +343,10 @@ static void _unanswered (const struct narrator *n, const struct unanswered *u)
                   address_print_port (&a->address.address, a->address.port, &room));
         list_text_add (&list, item);
     }
-    console_say ("spank_tf: %s: no answer to connections for a minute: %s; can these nodes reach each other? "
-                 "tf-check --step tries it",
-                 step_name (n->step), list_text_end (&list));
+    console_say (
+        "spank_tf: %s: no answer to connections for a minute: %s. Check whether these nodes can reach "
+        "each other, for example with tf-check --step",
+        step_name (n->step), list_text_end (&list));
 }
 
 /* Where the tasks that hung did, by the stacks in their logs. */
@@ -423,7 +424,7 @@ static void _tell_ledger (const struct narrator *n, const struct ledger *ledger,
 
     if (!_has_ledger (ledger))
         return;
-    snprintf (line, sizeof (line), "spank_tf: %s: %s\n", step_name (n->step),
+    snprintf (line, sizeof (line), "spank_tf: %s: time report: %s\n", step_name (n->step),
               ledger_text (ledger, text, sizeof (text)));
     if (say && (n->config->show || ledger_total (ledger) >= LEDGER_SAID_MS))
         console_say ("%.*s", (int)strlen (line) - 1, line);
@@ -437,8 +438,8 @@ static void _asked_to_end (const struct narrator *n, const struct fact *fact)
     char line[256], signal[32], last[48] = "";
 
     if (fact->step > 0)
-        snprintf (last, sizeof (last), "; step %d was the last", fact->step);
-    snprintf (line, sizeof (line), "spank_tf: %s: the tasks are asked to end (%s)%s\n", step_name (n->step),
+        snprintf (last, sizeof (last), ". The last training step was %d", fact->step);
+    snprintf (line, sizeof (line), "spank_tf: %s: the tasks were asked to end (%s)%s\n", step_name (n->step),
               signal_name (fact->asked_signal, signal, sizeof (signal)), last);
     console_note (line);
 }
@@ -460,7 +461,7 @@ static void _cut (const struct narrator *n, const struct fact *fact)
     const char *asked = _how_asked (n->roster);
 
     snprintf (line, sizeof (line), "spank_tf: %s%s\n", step_name (n->step),
-              asked ? asked : ": srun has ended before its tasks");
+              asked ? asked : ": srun ended before its tasks");
     console_note (line);
     if (table)
         console_note (table);
@@ -478,8 +479,9 @@ static void _waited (const struct narrator *n, const struct fact *fact)
     for (const struct rank *rank = n->roster->rank; rank < n->roster->rank + n->roster->tasks; rank++)
         if (rank->cut)
             list_text_add (&list, _name (rank, name));
-    console_say ("error: spank_tf: %s: srun killed what ran %d s after the first task had ended (--wait): %s",
-                 step_name (n->step), fact->waited, list_text_end (&list));
+    console_say (
+        "error: spank_tf: %s: srun killed the remaining tasks %d s after the first one ended (--wait): %s",
+        step_name (n->step), fact->waited, list_text_end (&list));
 }
 
 /* How, the first failure, and where the logs are, which the failure's line and the JSON say, too. */
@@ -550,7 +552,7 @@ void narrator_tell (struct step *step, struct restart_lines *lines, const struct
         case FACT_BEGINS: restart_lines_starts (n->lines, fact->rank); break;
         case FACT_AGAIN:
             _stacks (n, false);
-            console_say ("spank_tf: %s: all tasks begin again%s", step_name (n->step),
+            console_say ("spank_tf: %s: all tasks restarted%s", step_name (n->step),
                          ledger_text_restart (fact, text, sizeof (text)));
             break;
         case FACT_FAILED_BESIDE: _failed_beside (n, fact); break;

@@ -339,8 +339,8 @@ static void _set_local_rank_notice (struct step *step)
             continue;
         snprintf (step->local_rank_notice, sizeof (step->local_rank_notice),
                   "%s has LOCAL_RANK %d and sees "
-                  "%d GPU%s, numbered from 0: torch.cuda.set_device (LOCAL_RANK) fails there. With "
-                  "--gpus-per-node in the place of --gpus-per-task each task sees all GPUs of its node",
+                  "%d GPU%s, numbered from 0: torch.cuda.set_device(LOCAL_RANK) fails there. With "
+                  "--gpus-per-node instead of --gpus-per-task each task sees all GPUs of its node",
                   rank_name (rank, name, sizeof (name)), local, gpus, gpus == 1 ? "" : "s");
         return;
     }

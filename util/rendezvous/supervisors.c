@@ -113,8 +113,8 @@ static bool _supervises (const struct server *server, bool needed)
                   || (step_roster (server->step)->tasks > 1 && server->config.stop != STOP_WHEN_NEVER);
 
     if (needed && server->config.debugged)
-        console_say ("spank_tf: %s: under a parallel debugger no task is stopped when the work is "
-                     "done%s, and the ends of tasks are not shown%s",
+        console_say ("spank_tf: %s: under a parallel debugger no task is stopped when training has "
+                     "finished%s, and the ends of tasks are not shown%s",
                      step_name (server->step), server->config.restart.times > 0 ? ", or restarted" : "",
                      server->config.tee ? "; srun does not get their output" : "");
     return wanted && !server->config.debugged;

@@ -50,7 +50,8 @@
 static void _say_revived (struct server *server)
 {
     server->revived = deadline_never ();
-    console_say ("spank_tf: %s: tf-rendezvous was killed, and goes on", step_name (server->step));
+    console_say ("spank_tf: %s: tf-rendezvous was killed and restarted. The job continues",
+                 step_name (server->step));
 }
 
 static void _check_time (struct server *server)

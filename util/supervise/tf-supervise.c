@@ -223,9 +223,9 @@ static void _say_unstarted (struct supervisor *s)
 
 static void _print_alone (const struct supervisor *s)
 {
-    _print ("slurmstepd: error: spank_tf: step %s: the rendezvous does not answer; its tasks are not "
-            "stopped when its work is done%s\n",
-            s->config.step, s->config.restart.times > 0 ? ", and not restarted" : "");
+    _print ("slurmstepd: error: spank_tf: step %s: tf-rendezvous does not answer. Its tasks will not be "
+            "stopped when training has finished%s\n",
+            s->config.step, s->config.restart.times > 0 ? ", or restarted" : "");
 }
 
 /*
