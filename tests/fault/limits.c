@@ -1,13 +1,11 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Launches at their limits: open files, the kernel's queues of new connections, the longest
- * environment variable that Linux takes, and a stderr that is closed or full.
+ * Launches at their limits: open files, the kernel's queues of new connections, and the longest
+ * environment variable that Linux takes.
  */
 #include "config.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -115,51 +113,6 @@ TEST ("the longest TF_CONFIG that Linux takes reaches every rank completely")
 }
 
 /* srun's stderr. */
-
-/* Make stderr a pipe that is full. The test does not read from it. */
-static void _fill_stderr (struct launch *launch, int end[2])
-{
-    static char bytes[4096];
-
-    if (pipe2 (end, O_CLOEXEC) < 0 || fcntl (end[1], F_SETFL, O_NONBLOCK) < 0)
-        die ("pipe: %s", strerror (errno));
-    while (write (end[1], bytes, sizeof (bytes)) > 0)
-        ;
-    fcntl (end[1], F_SETFL, 0);
-    launch->stderr_fd = end[1];
-}
-
-static void _launch_with_stderr (struct launch *launch)
-{
-    int rank[TASKS];
-
-    launch_start (launch);
-    register_all (launch, rank);
-    expect_launched (launch, rank);
-}
-
-TEST ("a full stderr does not keep ranks from their answers")
-{
-    struct launch launch = { .tasks = TASKS, .show = true };
-    int end[2];
-
-    _fill_stderr (&launch, end);
-    _launch_with_stderr (&launch);
-}
-
-TEST ("srun ends while its stderr is full: tf-rendezvous exits")
-{
-    struct launch launch = { .tasks = TASKS, .show = true };
-    int rank[TASKS], end[2];
-
-    _fill_stderr (&launch, end);
-    launch_start (&launch);
-    register_all (&launch, rank);
-    /* By now tf-rendezvous has answered, or waits for its stderr. */
-    frame_destroy (receive_frame (rank[0], 500));
-    launch_end_srun (&launch);
-    launch_expect_exit (&launch);
-}
 
 int main (void)
 {

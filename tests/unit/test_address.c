@@ -78,14 +78,6 @@ TEST (an_address_with_a_port_is_read_as_it_is_printed)
         assert_int_equal (address_parse_port (&address, &port, bad[i]), -1);
 }
 
-TEST (an_empty_address_prints_as_an_empty_string)
-{
-    struct address none = { 0 };
-    struct address_text room;
-
-    assert_string_equal (address_print (&none, &room), "");
-}
-
 TEST (an_ipv4_mapped_address_equals_the_ipv4_address)
 {
     struct address v4, mapped, other, v6;
@@ -161,21 +153,6 @@ TEST (a_socket_of_another_family_has_no_address)
     assert_int_equal (address_local (&address, fd), -1);
     close (fd);
     assert_int_equal (address_local (&address, -1), -1);
-}
-
-TEST (a_sockaddr_is_an_address)
-{
-    static const char *const row[] = { "10.1.2.3", "0.0.0.0", "fd00::1", "::", "fe80::1" };
-    struct sockaddr_storage ss;
-    struct address address, of_sockaddr;
-
-    for (size_t i = 0; i < COUNT (row); i++) {
-        assert_int_equal (address_parse (&address, row[i]), 0);
-        address_sockaddr (&address, 40000, &ss);
-        memset (&of_sockaddr, 0xff, sizeof (of_sockaddr));
-        assert_int_equal (address_of_sockaddr (&of_sockaddr, (struct sockaddr *)&ss), 0);
-        assert_memory_equal (&of_sockaddr, &address, sizeof (address));
-    }
 }
 
 TEST (an_ipv4_mapped_sockaddr_is_the_ipv4_address)

@@ -145,42 +145,6 @@ TEST (the_longest_line_of_the_kernel_fits)
     assert_int_equal (read_file (&cpus, text), -1);
 }
 
-TEST (two_sets_intersect_if_they_share_a_cpu)
-{
-    static const struct {
-        const char *a, *b;
-        bool meet;
-    /* clang-format off */
-    } row[] = {
-        { "0x0", "0x0", false }, { "0xff", "0xff00", false }, { "0xff", "0x80", true },
-        { "0x1", "0x1", true }, { "0x5", "0xa", false }, { "0x0", "0xff", false },
-        { "0x100000000000000000000000000000000", "0x1", false },
-        { "0x100000000000000000000000000000000", "0x300000000000000000000000000000000", true },
-    };
-    /* clang-format on */
-
-    for (size_t i = 0; i < COUNT (row); i++) {
-        struct cpus a, b;
-
-        assert_int_equal (cpus_parse (&a, row[i].a), 0);
-        assert_int_equal (cpus_parse (&b, row[i].b), 0);
-        assert_int_equal (cpus_meet (&a, &b), row[i].meet);
-        assert_int_equal (cpus_meet (&b, &a), row[i].meet);
-        assert_int_equal (cpus_are_none (&a), strcmp (row[i].a, "0x0") == 0);
-    }
-}
-
-TEST (the_last_cpu_of_a_set_is_used)
-{
-    struct cpus all, last = { { [CPUS_MAX / 8 - 1] = 0x80 } };
-    char room[CPUS_MAX_TEXT];
-
-    assert_int_equal (cpus_parse (&all, mask_of (CPUS_MAX / 4, 'f')), 0);
-    assert_true (cpus_meet (&all, &last));
-    assert_int_equal (strlen (cpus_print (&last, room)), CPUS_MAX_TEXT - 1);
-    assert_int_equal (strncmp (room, "0x80", 4), 0);
-}
-
 TEST (cpus_self_returns_the_affinity_of_the_process)
 {
     char room[CPUS_MAX_TEXT], one[CPUS_MAX_TEXT];

@@ -7,7 +7,6 @@
 
 #include "unit.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -172,11 +171,4 @@ TEST (linux_accepts_the_longest_tf_config_but_not_two_bytes_more)
     text[TF_CONFIG_MAX_TEXT + 2] = '\0';
     assert_false (can_run_with (text));
     free (text);
-}
-
-TEST (destroying_null_is_allowed_and_keeps_errno)
-{
-    errno = EBADMSG;
-    dictionary_destroy (NULL);
-    assert_int_equal (errno, EBADMSG);
 }

@@ -7,26 +7,6 @@
 
 #include "common/errtext.h"
 
-TEST (setting_an_error_returns_minus_one)
-{
-    struct errtext err;
-
-    assert_int_equal (errtext_set (&err, "%s %d", "rank", 17), -1);
-    assert_string_equal (err.text, "rank 17");
-    assert_int_equal (errtext_set (NULL, "no buffer"), -1);
-}
-
-TEST (a_long_error_is_truncated)
-{
-    struct errtext err;
-    char text[2000];
-
-    memset (text, 'x', sizeof (text));
-    text[sizeof (text) - 1] = '\0';
-    errtext_set (&err, "%s", text);
-    assert_int_equal (strlen (err.text), sizeof (err.text) - 1);
-}
-
 TEST (a_users_text_is_quoted_and_escaped)
 {
     static const struct {

@@ -5,8 +5,6 @@
 
 #include "unit.h"
 
-#include <stdio.h>
-
 #include "protocol/exit_report.h"
 
 TEST (each_report_is_printed_as_its_text)
@@ -35,44 +33,5 @@ TEST (each_report_is_printed_as_its_text)
         assert_string_equal (room.text, row[i].text);
         assert_int_equal (exit_report_failed (&row[i].report), row[i].failed);
         assert_int_equal (exit_report_code (&row[i].report), row[i].code);
-    }
-}
-
-TEST (users_read_that_memory_was_exhausted)
-{
-    struct exit_report killed = { .kind = EXIT_REPORT_SIGNAL,
-                                  .number = 9,
-                                  .out_of_memory = true };
-    const struct exit_report failed = { .kind = EXIT_REPORT_EXIT, .number = 3 };
-    struct exit_report_text room;
-
-    assert_string_equal (exit_report_describe (&killed, &room), "signal 9 (out of memory)");
-    assert_string_equal (exit_report_print (&killed, &room), "signal 9");
-    assert_string_equal (exit_report_describe (&failed, &room), "exit code 3");
-    assert_string_equal (exit_report_cell (&failed, &room), "exit 3");
-}
-
-TEST (users_read_that_a_task_which_was_stopped_had_to_be_killed)
-{
-    const struct exit_report killed = { .kind = EXIT_REPORT_STOPPED, .killed = true, .killed_after = 10 };
-    struct exit_report_text room;
-
-    assert_string_equal (exit_report_describe (&killed, &room), "killed after 10 s");
-    assert_string_equal (exit_report_print (&killed, &room), "stopped");
-    assert_false (exit_report_failed (&killed));
-    assert_int_equal (exit_report_code (&killed), 0);
-}
-
-TEST (any_number_fits_the_buffer)
-{
-    static const int number[] = { INT32_MIN, INT32_MAX };
-
-    for (size_t i = 0; i < COUNT (number); i++) {
-        struct exit_report report = { .kind = EXIT_REPORT_SIGNAL, .number = number[i] };
-        struct exit_report_text room;
-        char text[64];
-
-        snprintf (text, sizeof (text), "signal %d", number[i]);
-        assert_string_equal (exit_report_print (&report, &room), text);
     }
 }

@@ -143,16 +143,6 @@ TEST (a_frame_is_received_as_it_was_sent)
     frame_destroy (frame);
 }
 
-TEST (a_frame_can_be_without_strings)
-{
-    struct frame *frame = frame_create ();
-
-    assert_null (frame_next (frame, NULL));
-    assert_null (frame_get (frame, "KEY"));
-    frame_destroy (frame);
-    frame_destroy (NULL);
-}
-
 TEST (strings_with_an_empty_key_or_value_are_read)
 {
     struct frame *frame;
@@ -199,43 +189,6 @@ TEST (all_values_of_a_key_are_found_in_order)
     assert_null (frame_get_next (frame, "KEY", value));
     assert_null (frame_get_next (frame, "MISSING", NULL));
     frame_destroy (frame);
-}
-
-TEST (a_frame_in_pieces_is_complete_at_its_last_byte)
-{
-    struct frame *frame = frame_create ();
-    const char *bytes;
-    size_t length;
-
-    frame_add (frame, "TOKEN", "%s", "0123456789abcdef");
-    frame_add (frame, "RANK", "%d", 3);
-    bytes = frame_bytes (frame, 0, &length);
-    for (size_t i = 0; i < length; i++) {
-        check_incomplete ();
-        write_bytes (bytes + i, 1);
-    }
-    frame_destroy (frame);
-    frame = read_frame ();
-    assert_string_equal (frame_get (frame, "RANK"), "3");
-    frame_destroy (frame);
-}
-
-TEST (one_frame_follows_another)
-{
-    struct frame *frame = frame_create ();
-
-    frame_add (frame, "RANK", "1");
-    frame_send (frame, in, NULL);
-    frame_send (frame, in, NULL);
-    frame_add (frame, "RANK", "2");
-    frame_send (frame, in, NULL);
-    frame_destroy (frame);
-    for (int i = 0; i < 3; i++) {
-        frame = read_frame ();
-        assert_string_equal (frame_get (frame, "RANK"), "1");
-        frame_destroy (frame);
-    }
-    check_incomplete ();
 }
 
 TEST (the_peer_can_close_after_any_byte)
@@ -322,24 +275,6 @@ TEST (a_frame_may_be_as_long_as_the_ceiling)
     check_ceiling (FRAME_MAX_CONFIGURATION);
 }
 
-TEST (the_last_string_must_be_terminated)
-{
-    write_header (4);
-    write_bytes ("A=12", 4);
-    check_error ("a frame whose last string is not terminated");
-}
-
-TEST (a_frame_of_another_version_is_read)
-{
-    struct frame *frame;
-
-    write_bytes ("SpTF\1\2\xff\xff\0\0\0\5T=ab", FRAME_HEADER + 5);
-    frame = read_frame ();
-    assert_int_equal (frame_version (frame), 258);
-    assert_string_equal (frame_get (frame, "T"), "ab");
-    frame_destroy (frame);
-}
-
 TEST (a_reader_that_was_cleared_reads_the_next_frame)
 {
     struct frame *frame;
@@ -353,41 +288,6 @@ TEST (a_reader_that_was_cleared_reads_the_next_frame)
     write_bytes ("A=1", 4);
     frame = read_frame ();
     assert_string_equal (frame_get (frame, "A"), "1");
-    frame_destroy (frame);
-}
-
-TEST (a_frame_can_be_sent_in_two_parts)
-{
-    struct frame *frame = frame_create ();
-    const void *head;
-    size_t length;
-
-    frame_add (frame, "A", "1");
-    head = frame_bytes (frame, 6, &length);
-    assert_int_equal (length, FRAME_HEADER + 4);
-    write_bytes (head, length);
-    check_incomplete ();
-    write_bytes ("B=two", 6);
-    frame_destroy (frame);
-    frame = read_frame ();
-    assert_string_equal (frame_get (frame, "A"), "1");
-    assert_string_equal (frame_get (frame, "B"), "two");
-    frame_destroy (frame);
-}
-
-TEST (a_frame_grows_with_each_string)
-{
-    struct frame *frame = frame_create ();
-    char key[16];
-
-    for (int i = 0; i < 1000; i++) {
-        snprintf (key, sizeof (key), "K%d", i);
-        frame_add (frame, key, "%0*d", i, i);
-    }
-    for (int i = 0; i < 1000; i++) {
-        snprintf (key, sizeof (key), "K%d", i);
-        assert_int_equal (atoi (frame_get (frame, key)), i);
-    }
     frame_destroy (frame);
 }
 

@@ -163,36 +163,6 @@ static const char *list_when (const char *lines)
     return listed ();
 }
 
-static bool can_bind (const struct address *address)
-{
-    struct sockaddr_storage ss;
-    socklen_t len = address_sockaddr (address, 0, &ss);
-    int fd = socket (address->family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    int rc = bind (fd, (struct sockaddr *)&ss, len);
-
-    close (fd);
-    return rc == 0;
-}
-
-TEST (the_listed_addresses_are_this_machines)
-{
-    struct interface list[INTERFACE_MAX];
-    struct errtext err = { "" };
-    int count = interface_list (list, &err);
-
-    assert_between (count, 0, INTERFACE_MAX);
-    for (int i = 0; i < count; i++) {
-        const struct address *address = &list[i].address.address;
-
-        assert_int_not_equal (if_nametoindex (list[i].name), 0);
-        assert_string_not_equal (list[i].name, "lo");
-        assert_false (list[i].infiniband && i > 0 && !list[i - 1].infiniband);
-        /* an IPv6 address may still be tentative */
-        if (address->family == AF_INET)
-            assert_true (can_bind (address));
-    }
-}
-
 /* Stories, each in a network namespace of its own. */
 
 static int device[INTERFACE_MAX + 2], devices;
@@ -362,13 +332,4 @@ TEST (a_failure_to_list_the_interfaces_is_reported)
     no_ipv4 = no_ipv6 = false;
     assert_string_equal (err.text, "cannot list network interfaces: Address family not "
                                    "supported by protocol");
-}
-
-TEST (a_list_leaves_no_descriptor_open)
-{
-    struct interface list[INTERFACE_MAX];
-    int next = next_descriptor ();
-
-    assert_true (interface_list (list, NULL) >= 0);
-    assert_int_equal (next_descriptor (), next);
 }

@@ -6,7 +6,6 @@
 #include "unit.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "addresses/interface.h"
 
@@ -54,15 +53,6 @@ TEST (networks_and_interfaces_are_parsed_in_order)
     }
 }
 
-TEST (an_item_keeps_its_text)
-{
-    struct netlist list;
-
-    assert_int_equal (netlist_parse (&list, "10.1.2.3/16,ib0", NULL), 0);
-    assert_string_equal (list.item[0].text, "10.1.2.3/16");
-    assert_string_equal (list.item[1].text, "ib0");
-}
-
 #define MISSING \
     "a network is missing; a network is CIDR, as in 10.1.0.0/16, or the name of an " \
     "interface"
@@ -105,21 +95,6 @@ TEST (text_that_is_not_a_network_is_refused_and_named)
 
         assert_int_equal (netlist_parse (&list, row[i].text, &err), -1);
         assert_string_equal (err.text, row[i].message);
-    }
-}
-
-TEST (an_invalid_item_of_any_length_is_refused_with_one_line)
-{
-    struct netlist list;
-
-    for (size_t length = 1; length < 4096; length += length < 64 ? 1 : 509) {
-        char *text = calloc (1, length + 1);
-        struct errtext err = { "" };
-
-        memset (text, '/', length);
-        assert_int_equal (netlist_parse (&list, text, &err), -1);
-        assert_true (is_line (err.text));
-        free (text);
     }
 }
 

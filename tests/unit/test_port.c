@@ -626,16 +626,6 @@ TEST (a_node_without_ipv6_and_ipv4_is_an_error)
     no_ipv6 = no_ipv4 = false;
 }
 
-TEST (port_release_keeps_errno_and_accepts_null)
-{
-    struct port *port = reserve (&any, 0);
-
-    errno = EBADMSG;
-    port_release (port);
-    port_release (NULL);
-    assert_int_equal (errno, EBADMSG);
-}
-
 /* Processes that want the same ports at a time. */
 
 #define RIVALS 24

@@ -890,16 +890,6 @@ ALL_TESTS (use_utc, NULL)
 
 STORIES (GOLDEN, play, end)
 
-TEST (the_ranks_that_only_serve_are_known_before_their_answers)
-{
-    char step[] = "chief,ps,worker,evaluator";
-
-    begin (step);
-    for (int rank = 0; rank < 4; rank++)
-        assert_int_equal (rank_of (rank)->place->duty.serves, rank == 1 || rank == 2);
-    end ();
-}
-
 static int connect_one (int rank)
 {
     struct peer *peer = calloc (1, sizeof (*peer));
@@ -1085,13 +1075,6 @@ TEST (a_rendezvous_that_is_killed_before_it_has_answered_leaves_tasks_that_are_m
     journal_destroy (server.journal);
     server.journal = NULL;
     end ();
-}
-
-TEST (destroying_null_is_allowed_and_keeps_errno)
-{
-    errno = EINTR;
-    job_destroy (NULL);
-    assert_int_equal (errno, EINTR);
 }
 
 TEST (facts_that_have_been_taken_leave_their_room_to_others)

@@ -9,7 +9,6 @@
 #include "story.h"
 #include "../random.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -473,21 +472,6 @@ TEST (a_list_of_nodes_that_is_too_long_is_left_out)
     end ();
 }
 
-TEST (the_names_of_missing_ranks_fit_the_buffer)
-{
-    char rank_0[] = "0 of 9 on n1; nodes n[1-9]; tasks 1(x9)", text[512];
-
-    begin_with ("LIST=worker:rest");
-    add_rank (rank_0);
-    for (size_t size = 64; size <= sizeof (text); size++) {
-        assert_true (strlen (rank_names_missing (step_roster (step), text, size)) < size);
-        assert_true (strstr (text, " more") || strstr (text, "worker 8 (rank 8"));
-        assert_true (strlen (rank_names_missing_nodes (step_roster (step), text, size)) < size);
-        assert_true (strstr (text, " more") || strstr (text, "n9"));
-    }
-    end ();
-}
-
 /* A directory's name may have any bytes, and JSON does not. */
 TEST (a_text_that_is_not_utf8_is_left_out_of_an_object)
 {
@@ -502,11 +486,4 @@ TEST (a_text_that_is_not_utf8_is_left_out_of_an_object)
     assert_non_null (strstr (text, "\"port\":40000}]}\n"));
     free (text);
     end ();
-}
-
-TEST (destroying_null_is_allowed_and_keeps_errno)
-{
-    errno = EINTR;
-    step_destroy (NULL);
-    assert_int_equal (errno, EINTR);
 }

@@ -821,29 +821,6 @@ TEST (a_failed_socket_pair_is_an_error_and_no_process_is_forked)
     assert_int_equal (hook.forks, 0);
 }
 
-TEST (tf_supervise_is_found_if_it_can_be_executed)
-{
-    static const struct {
-        mode_t mode;
-        const char *reason;
-    } row[] = {
-        { 0, "No such file or directory" },
-        { 0600, "Permission denied" },
-        { 0700, NULL },
-    };
-
-    for (size_t i = 0; i < COUNT (row); i++) {
-        const char *directory = make_directory (row[i].mode);
-        char path[4096], expected[160];
-        struct errtext err;
-
-        assert_int_equal (supervisor_find (path, sizeof (path), directory, &err), row[i].reason ? -1 : 0);
-        snprintf (expected, sizeof (expected), "%s/tf-supervise%s%s", directory, row[i].reason ? ": " : "",
-                  row[i].reason ? row[i].reason : "");
-        assert_string_equal (row[i].reason ? err.text : path, expected);
-    }
-}
-
 TEST (a_path_that_is_too_long_is_an_error)
 {
     char path[sizeof ("/bin/tf-supervise") - 1];

@@ -30,21 +30,6 @@ TEST (columns_are_as_wide_as_their_widest_cell)
                   "1234567  worker 12  exit 0\n");
 }
 
-TEST (a_table_without_rows_has_only_headings)
-{
-    check (table_create ("title", (const char *const[]){ "rank" }, 1), "title\n  rank\n");
-}
-
-TEST (cells_are_copied)
-{
-    struct table *table = table_create ("title", (const char *const[]){ "rank", "end" }, 2);
-    char cell[] = "exit 0";
-
-    table_add_row (table, (const char *const[]){ "0", cell });
-    memset (cell, 'x', sizeof (cell) - 1);
-    check (table, "title\n  rank  end\n     0  exit 0\n");
-}
-
 TEST (a_cell_is_one_line_whatever_it_has)
 {
     static const char *const heading[] = { "rank", "node" };

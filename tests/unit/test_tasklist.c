@@ -5,7 +5,6 @@
 
 #include "unit.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -74,19 +73,6 @@ TEST (a_valid_list_is_parsed)
         assert_string_equal (tasklist_describe (list, text, sizeof (text)), row[i].description);
         tasklist_destroy (list);
     }
-}
-
-TEST (items_keep_their_order)
-{
-    struct tasklist *list = parse ("chief,ps:2,worker:rest");
-
-    assert_string_equal (tasklist_item (list, 0)->role, "chief");
-    assert_int_equal (tasklist_item (list, 0)->count, 1);
-    assert_string_equal (tasklist_item (list, 1)->role, "ps");
-    assert_int_equal (tasklist_item (list, 1)->count, 2);
-    assert_string_equal (tasklist_item (list, 2)->role, "worker");
-    assert_int_equal (tasklist_item (list, 2)->count, 0);
-    tasklist_destroy (list);
 }
 
 #define BAD_COUNT ": a count is a number from 1 to 65535, or \"rest\""
@@ -269,12 +255,4 @@ TEST (a_description_leaves_out_items_that_do_not_fit)
     assert_string_equal (tasklist_describe (list, text, sizeof (text)), "chief,ps:5,worker:rest,evaluator");
     assert_string_equal (tasklist_describe (list, text, 48), "chief,ps:5 and 2 more");
     tasklist_destroy (list);
-}
-
-TEST (destroying_null_is_allowed_and_keeps_errno)
-{
-    errno = EBADMSG;
-    tasklist_destroy (NULL);
-    tasklist_destroy (parse ("ps"));
-    assert_int_equal (errno, EBADMSG);
 }

@@ -74,20 +74,6 @@ TEST (data_that_is_not_acknowledged_breaks_an_accepted_connection_within_a_minut
     close (end[1]);
 }
 
-TEST (an_idle_connection_is_probed)
-{
-    int end[2], on = 0, idle = 0;
-    socklen_t len = sizeof (on);
-
-    make_pair (end);
-    tcp_keep_alive (end[0], TCP_BROKEN_MS);
-    assert_int_equal (getsockopt (end[0], SOL_SOCKET, SO_KEEPALIVE, &on, &len), 0);
-    assert_int_equal (getsockopt (end[0], IPPROTO_TCP, TCP_KEEPIDLE, &idle, &len), 0);
-    assert_true (on && idle <= 60);
-    close (end[0]);
-    close (end[1]);
-}
-
 TEST (a_peer_is_asked_in_time_and_answers)
 {
     static const int lost_after[] = { 5, 10, 30, 60, 300, 604800 };
