@@ -113,7 +113,7 @@ struct frame *launch_encode_config (const struct launch *launch)
         .stop_grace = 30,
         .eval_grace = 60,
         .fail_grace = 60,
-        .frameworks = FRAMEWORK_TF | FRAMEWORK_KERAS | FRAMEWORK_JAX,
+        .frameworks = FRAMEWORKS_AUTO,
         .nccl = true,
     };
     struct frame *frame = fields_frame (&rendezvous_config_fields, &config);

@@ -243,10 +243,14 @@ static void frameworks_check (void)
         env_expect ("KERAS_DISTRIBUTION_NUM_PROCESSES", NULL);
         env_expect ("KERAS_DISTRIBUTION_JOB_ADDRESSES", NULL);
         env_expect ("JAX_COORDINATOR_ADDRESS", NULL);
+        env_expect ("WORLD_SIZE", NULL);
         return;
     }
     env_expect ("KERAS_DISTRIBUTION_PROCESS_ID", format ("%d", process));
     env_expect ("KERAS_DISTRIBUTION_NUM_PROCESSES", format ("%d", processes));
+    /* PyTorch's, only if there are several. */
+    env_expect ("RANK", processes > 1 ? format ("%d", process) : NULL);
+    env_expect ("WORLD_SIZE", processes > 1 ? format ("%d", processes) : NULL);
 }
 
 /* The coordinator is process 0. JAX takes the numbers from Slurm's variables. */
@@ -524,7 +528,15 @@ static void port_check_not_listening (void)
     close (fd);
 }
 
-/* Is this the socket that holds our port? */
+/* Process 0 of several holds a second port for PyTorch, unless the ports are a range's. */
+static const char *second_port (void)
+{
+    const char *rank = getenv ("RANK"), *port = getenv ("MASTER_PORT");
+
+    return rank && port && !strcmp (rank, "0") && strcmp (port, me->port) ? port : NULL;
+}
+
+/* Is this the socket that holds our port, or the second one? */
 static bool socket_is_ours (int fd)
 {
     struct sockaddr_storage at = { 0 };
@@ -533,7 +545,7 @@ static bool socket_is_ours (int fd)
 
     return !getsockname (fd, (struct sockaddr *)&at, &len)
            && !getnameinfo ((struct sockaddr *)&at, len, NULL, 0, port, sizeof (port), NI_NUMERICSERV)
-           && !strcmp (port, me->port);
+           && (!strcmp (port, me->port) || (second_port () && !strcmp (port, second_port ())));
 }
 
 /* Slurm leaves PMI's socket open, and stdio may be anything. Call this before opening a socket. */
@@ -541,7 +553,7 @@ static void descriptors_check (void)
 {
     const char *pmi = getenv ("PMI_FD");
     DIR *dir = opendir ("/proc/self/fd");
-    int found = 0;
+    int found = 0, expected;
 
     if (!dir)
         die ("/proc/self/fd: %s", strerror (errno));
@@ -559,8 +571,9 @@ static void descriptors_check (void)
         found++;
     }
     closedir (dir);
-    if (found != hold_port)
-        die ("%d descriptors hold port %s, expected %d", found, me->port, hold_port);
+    expected = hold_port + (second_port () != NULL);
+    if (found != expected)
+        die ("%d descriptors hold port %s, and the second one, expected %d", found, me->port, expected);
 }
 
 static double now (void)

@@ -722,7 +722,7 @@ static struct frame *_configuration (const char *line)
     struct rendezvous_config config = {
         .token = TOKEN, .server_token = SERVER_TOKEN, .step = "12.0", .timeout = 60,
         .hide_gpus = true, .stop_grace = 10, .eval_grace = 5, .fail_grace = 5, .nccl = true,
-        .frameworks = FRAMEWORK_TF | FRAMEWORK_KERAS | FRAMEWORK_JAX,
+        .frameworks = FRAMEWORKS_AUTO,
     };
     /* clang-format on */
     char list[256] = "", stop[16] = "auto";

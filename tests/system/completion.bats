@@ -78,7 +78,7 @@ every ()
         count=$((count + 1))
     done < <("$SPANK_TF_PROGRAMS/print-options" | awk -F '\t' '$1 && $6 && $7 == "words" { print $1, $6 }')
     [ "$count" -ge 5 ] || fail "only $count options have words"
-    every "srun --tf-frameworks=" "srun --tf-frameworks=jax keras none tf torch"
+    every "srun --tf-frameworks=" "srun --tf-frameworks=auto jax keras none tf torch"
     tab "srun --tf-frameworks=tf,ja" "srun --tf-frameworks=tf,jax"
     tab "srun --tf-frameworks=keras,tf,ke" "srun --tf-frameworks=keras,tf,ke"
     tab "srun --tf-hold y" "srun --tf-hold yes "

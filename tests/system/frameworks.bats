@@ -42,7 +42,7 @@ variables ()
 # Require that srun names these variables, once, and prints nothing else: replaced LIST
 replaced ()
 {
-    [[ $stderr =~ ^'srun: spank_tf: step '[0-9.]+": $1 from your environment "(was|were)" replaced with the step's own values. To keep yours, remove their framework from --tf-frameworks"$ ]] ||
+    [[ $stderr =~ ^'srun: spank_tf: step '[0-9.]+": $1 from your environment "(was|were)" replaced with the step's own values. To keep yours, list only other frameworks in --tf-frameworks"$ ]] ||
         fail "not this notice"
 }
 
@@ -145,7 +145,7 @@ END
 0 TF_CONFIG
 END
     run --separate-stderr slurm srun -Q -n1 --tf-tasks=worker --tf-frameworks=tf,torchx true
-    [ "$status" -ne 0 ] && [[ $stderr == *'spank_tf: --tf-frameworks: "tf,torchx" is neither none nor a list of tf, keras, jax and torch; did you mean "torch"?'* ]] ||
+    [ "$status" -ne 0 ] && [[ $stderr == *'spank_tf: --tf-frameworks: "tf,torchx" is neither none nor a list of auto, tf, keras, jax and torch; did you mean "torch"?'* ]] ||
         fail "it is not refused"
     run --separate-stderr slurm srun -Q -n1 --tf-tasks=worker --tf-frameworks=tf,dtensor true
     [ "$status" -ne 0 ] && [[ $stderr == *'spank_tf: --tf-frameworks: "dtensor" was removed; set DTENSOR_JOBS and DTENSOR_CLIENT_ID in the script'* ]] ||

@@ -39,7 +39,7 @@ variables ()
 both=NCCL_SOCKET_IFNAME,GLOO_SOCKET_IFNAME
 
 # bats test_tags=core,release
-@test "with --tf-ib and --tf-network NCCL and Gloo use each task's own interface, otherwise nothing is set" {
+@test "with --tf-ib and --tf-network NCCL and Gloo use each task's own interface, otherwise nothing is set without torch" {
     local option
 
     for option in --tf-ib --tf-ib=require --tf-network=10.101.0.0/16; do
@@ -50,7 +50,7 @@ both=NCCL_SOCKET_IFNAME,GLOO_SOCKET_IFNAME
 END
     done
     for option in --tf-timeout=60 --tf-ib=no --tf-show; do
-        variables $option <<END
+        variables $option --tf-frameworks=tf,keras,jax <<END
 1 eth0 none none none
 2 eth0 none none none
 3 eth0 none none none
@@ -74,12 +74,16 @@ END
 }
 
 # bats test_tags=core,release
-@test "with torch, Gloo uses the interface in every step of several nodes, and NCCL chooses by itself" {
-    variables --tf-frameworks=torch <<END
+@test "with torch, as by default, Gloo uses the interface in every step of several nodes, and NCCL chooses by itself" {
+    local option
+
+    for option in --tf-frameworks=torch --tf-frameworks=auto; do
+        variables $option <<END
 1 eth0 none eth0 GLOO_SOCKET_IFNAME
 2 eth0 none eth0 GLOO_SOCKET_IFNAME
 3 eth0 none eth0 GLOO_SOCKET_IFNAME
 END
+    done
     run --separate-stderr slurm srun -Q -N1 -w nccl1 -n2 --tf-tasks=worker:2 --tf-frameworks=torch sh variables
     [ "$(sort -u <<< "$output")" = "1 eth0 none none none" ] || fail "also on one node"
 }
@@ -97,9 +101,9 @@ END
     ip_on 2 link set ibp3s0 down
     ip_on 2 link set ib1 down
     variables --tf-ib <<END
-1 eth0 none none none
-2 eth0 none none none
-3 eth0 none none none
+1 eth0 none eth0 GLOO_SOCKET_IFNAME
+2 eth0 none eth0 GLOO_SOCKET_IFNAME
+3 eth0 none eth0 GLOO_SOCKET_IFNAME
 END
 }
 
@@ -141,8 +145,8 @@ END
     [ "$status" -eq 0 ] || fail "the step fails"
     diff - <(sed '/^$/q' <<< "$output" | sort) <<END || fail "without --tf-network"
 
-2 eth0 users none none
-3 eth0 users none none
+2 eth0 users eth0 GLOO_SOCKET_IFNAME
+3 eth0 users eth0 GLOO_SOCKET_IFNAME
 END
     diff - <(sed '1,/^$/d' <<< "$output") <<END || fail "with --tf-network"
 2 ibp3s0 users mine none

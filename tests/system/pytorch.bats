@@ -73,12 +73,37 @@ END
 0: - - - - - -
 1: - - - - - -
 END
-    variables -n1 --tf-tasks=worker --tf-frameworks=tf,keras,jax <<< "0: - - - - - -"
-    run -0 slurm srun -Q -n1 --tf-tasks=worker sh variables
-    [ "$output" = "0: - - - - - -" ] || fail "they are in the default"
+    variables -n2 --tf-tasks=worker:2 --tf-frameworks=tf,keras,jax <<END
+0: - - - - - -
+1: - - - - - -
+END
     site_arguments frameworks=tf,torch
     run -0 slurm srun -Q -n1 --tf-tasks=worker sh -c 'sh variables; echo ${TF_CONFIG:+tf}'
     [ "$output" = $'0: addr port 0 1 0 1 0 0\ntf' ] || fail "a site cannot choose them"
+}
+
+# bats test_tags=core,release
+@test "by default several workers without a ps have them, and one port is enough for each" {
+    local ports
+
+    for ports in any 28000-28001; do
+        variables -N1 -n2 --tf-ports=$ports --tf-frameworks=auto --tf-tasks=worker:2 <<END
+0: addr port 0 2 0 2 0 0
+1: addr port 1 2 1 2 0 0
+END
+        run --separate-stderr slurm srun -Q -N1 -n2 --tf-ports=$ports --tf-tasks=worker:2 python3 meet.py
+        met 2 0
+    done
+    run --separate-stderr slurm srun -Q -N3 --tf-tasks=worker,spare,worker --tf-restart=1,any python3 meet.py --fail
+    met 2 1
+    variables -n2 --tf-frameworks=auto --tf-tasks=ps,worker --tf-stop=never <<END
+0: - - - - - -
+1: - - - - - -
+END
+    variables -n2 --tf-frameworks=auto --tf-tasks=worker,evaluator <<END
+0: - - - - - -
+1: - - - - - -
+END
 }
 
 # bats test_tags=core
@@ -87,9 +112,9 @@ END
         --tf-frameworks=torch --tf-tasks=worker:3 python3 meet.py
     met 3 0
     # LOCAL_RANK is 0 in every task of this step.
-    [[ $stderr =~ ^'srun: spank_tf: step '[0-9.]+": MASTER_ADDR, MASTER_PORT, RANK, WORLD_SIZE, GROUP_RANK from your environment were replaced with the step's own values. To keep yours, remove their framework from --tf-frameworks"$ ]] ||
+    [[ $stderr =~ ^'srun: spank_tf: step '[0-9.]+": MASTER_ADDR, MASTER_PORT, RANK, WORLD_SIZE, GROUP_RANK from your environment were replaced with the step's own values. To keep yours, list only other frameworks in --tf-frameworks"$ ]] ||
         fail "not this notice"
-    run --separate-stderr slurm env RANK=0 WORLD_SIZE=1 srun -Q -N3 --tf-tasks=worker:3 sh -c 'echo $RANK $WORLD_SIZE'
+    run --separate-stderr slurm env RANK=0 WORLD_SIZE=1 srun -Q -N3 --tf-frameworks=jax --tf-tasks=worker:3 sh -c 'echo $RANK $WORLD_SIZE'
     [ -z "$stderr" ] && [ "$(sort -u <<< "$output")" = "0 1" ] || fail "without torch they are not the user's"
 }
 

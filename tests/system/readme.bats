@@ -175,7 +175,7 @@ roles_of ()
         [[ $had != torchrun* && $had != submitit* && $had != Snakemake* ]] || continue
         count=$((count + 1))
         [[ $now =~ ^\`(srun\ -[nN].*)\`$ ]] || fail "the second column is not a command: $now"
-        if [[ $now == *--tf-frameworks=torch* ]]; then
+        if [[ $had == deepspeed* || $had == Ray* ]]; then
             try "SHOW_RANK=yes ${BASH_REMATCH[1]}"
             diff <(printf '%s of 8\n' {0..7}) <(sort <<< "$output") || fail "$had: $now"
             continue

@@ -47,7 +47,7 @@ srun_torch ()
     local command
 
     command=$(from_readme 'python train.py$')
-    [ "$command" = "srun -N4 --ntasks-per-node=2 --tf-frameworks=torch --tf-tasks=worker:8 python train.py" ] || fail "doc/guide/frameworks.md has: $command"
+    [ "$command" = "srun -N4 --ntasks-per-node=2 --tf-tasks=worker:8 python train.py" ] || fail "doc/guide/frameworks.md has: $command"
     # The cluster has three nodes.
     with_torch bash -c "${command/srun -N4 --ntasks-per-node=2/srun -Q -N3 -n8 --overcommit} --ddp"
     summed 8
@@ -79,7 +79,7 @@ srun_torch ()
 
 @test "PyTorch without its variables: the last line has the option" {
     needs_torch
-    run --separate-stderr slurm srun -Q -N2 --tf-tasks=worker:2 --tf-log-dir=without /usr/bin/python3 train.py < /dev/null
+    run --separate-stderr slurm srun -Q -N2 --tf-frameworks=tf --tf-tasks=worker:2 --tf-log-dir=without /usr/bin/python3 train.py < /dev/null
     [[ $stderr == *", exit code 1: PyTorch's variables are not set, see --tf-frameworks=torch. Its log "* ]] || fail "it has not"
 }
 
@@ -98,7 +98,6 @@ srun_torch ()
     summed 6
 }
 
-# By default it is alone, in each task. That is why torch is not in the default.
 @test "Hugging Face's accelerate takes the processes of torch, and none without torch among the frameworks" {
     # shellcheck disable=SC2086  # several words
     venv_with $accelerate_packages
@@ -107,6 +106,9 @@ srun_torch ()
     diff <(printf 'accelerate: process %s of its node\n' "0 of 4, 0" "1 of 4, 0" "2 of 4, 0" "3 of 4, 1") \
         <(grep ^accelerate: <<< "$output" | sort) || fail "not these processes"
     with_torch srun -Q -N2 --tf-tasks=worker:2 "$venv/bin/python" torch_accelerate.py
+    diff <(printf 'accelerate: process %s of its node\n' "0 of 2, 0" "1 of 2, 0") <(grep ^accelerate: <<< "$output" | sort) ||
+        fail "not by default"
+    with_torch srun -Q -N2 --tf-frameworks=tf,keras,jax --tf-tasks=worker:2 "$venv/bin/python" torch_accelerate.py
     diff <(yes "accelerate: process 0 of 1, 0 of its node" | head -n 2) <(grep ^accelerate: <<< "$output") || fail "they are not alone"
 }
 

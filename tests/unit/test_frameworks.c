@@ -20,6 +20,8 @@ TEST (a_list_names_some_of_them)
         { "tf,keras,jax", FRAMEWORK_TF | FRAMEWORK_KERAS | FRAMEWORK_JAX },
         { "jax,tf", FRAMEWORK_TF | FRAMEWORK_JAX }, { "jax,jax", FRAMEWORK_JAX },
         { "pytorch", FRAMEWORK_TORCH }, { "tensorflow,torch", FRAMEWORK_TF | FRAMEWORK_TORCH },
+        { "auto", FRAMEWORK_TF | FRAMEWORK_KERAS | FRAMEWORK_JAX | FRAMEWORK_TORCH_AUTO },
+        { "torch,auto", FRAMEWORK_TORCH | FRAMEWORKS_AUTO },
         { "torch", FRAMEWORK_TORCH }, { "tf,torch", FRAMEWORK_TF | FRAMEWORK_TORCH },
     };
     /* clang-format on */

@@ -7,11 +7,9 @@
 
 #include <string.h>
 
-const struct choice frameworks_words[] = { { "tf", FRAMEWORK_TF },
-                                           { "keras", FRAMEWORK_KERAS },
-                                           { "jax", FRAMEWORK_JAX },
-                                           { "torch", FRAMEWORK_TORCH },
-                                           { NULL, 0 } };
+const struct choice frameworks_words[] = { { "auto", FRAMEWORKS_AUTO },  { "tf", FRAMEWORK_TF },
+                                           { "keras", FRAMEWORK_KERAS }, { "jax", FRAMEWORK_JAX },
+                                           { "torch", FRAMEWORK_TORCH }, { NULL, 0 } };
 
 /* What users also write for them. */
 static const struct choice other_names[] = { { "tensorflow", FRAMEWORK_TF },

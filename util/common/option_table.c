@@ -96,10 +96,11 @@ const struct option_definition option_table[OPTION_COUNT] = {
         .usage = "with --tf-log-dir: print the output of each task in srun as well, each line prefixed with "
                  "its task, such as \"worker 1: \"" },
     [OPTION_FRAMEWORKS] = {
-        .name = "tf-frameworks", .site = "frameworks", .arginfo = "LIST", .normal = "tf,keras,jax",
+        .name = "tf-frameworks", .site = "frameworks", .arginfo = "LIST", .normal = "auto",
         .words = frameworks_words, .alone = FRAMEWORKS_NONE, .check = value_frameworks,
         .completion = "list",
-        .usage = "set the variables of these frameworks: none, or some of WORDS" },
+        .usage = "set the variables of these frameworks: none, or some of WORDS; auto (the default) is "
+                 "tf,keras,jax, and torch for several workers without a ps" },
     [OPTION_TIMEOUT] = {
         .name = "tf-timeout", .site = "timeout", .arginfo = "SECONDS", .normal = "300",
         .check = value_timeout,

@@ -41,7 +41,7 @@ void list_help_print (FILE *stream, const char *site_roles)
     fputs ("\n"
            "  srun -n3 --tf-tasks=ps,worker,worker python train.py\n"
            "  srun -N4 --ntasks-per-node=2 --tf-tasks=chief,ps:2,worker:rest python train.py\n"
-           "  srun -n4 --tf-tasks=worker:4 --tf-frameworks=torch python train.py\n"
+           "  srun -n4 --tf-tasks=worker:4 python train.py\n"
            "\n"
            "All options: srun --help | grep tf-; what they mean: man spank-tf\n",
            stream);

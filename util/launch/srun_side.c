@@ -119,6 +119,17 @@ static bool _needs_own_names (const struct srun_facts *facts, unsigned int frame
     return platforms || options_is_given (OPTION_FRAMEWORKS) || (backend && strcmp (backend, "jax") == 0);
 }
 
+/*
+ * For MASTER_PORT. If PyTorch was not asked for, only where no other task can need the port: the kernel has
+ * enough of them, a range of --tf-ports may have not.
+ */
+static bool _wants_second_port (unsigned int frameworks)
+{
+    return frameworks & FRAMEWORK_TORCH
+           || (frameworks & FRAMEWORK_TORCH_AUTO && !srun_config_has (RULES_PS)
+               && strcmp (options_value (OPTION_PORTS), PORT_RANGES_ANY) == 0);
+}
+
 static int _export (const struct srun_facts *facts, struct errtext *err)
 {
     unsigned int frameworks;
@@ -127,7 +138,7 @@ static int _export (const struct srun_facts *facts, struct errtext *err)
     contact.hold = options_word (OPTION_HOLD);
     contact.ask = _ask ();
     frameworks_parse (&frameworks, options_value (OPTION_FRAMEWORKS), err);
-    contact.second_port = frameworks & FRAMEWORK_TORCH;
+    contact.second_port = _wants_second_port (frameworks);
     contact.own_name = _needs_own_names (facts, frameworks);
     if (snprintf (contact.ports, sizeof (contact.ports), "%s", options_value (OPTION_PORTS))
         >= (int)sizeof (contact.ports))

@@ -42,6 +42,7 @@ struct step {
     char *numbers;                      /* slurm_numbers (), or NULL: Slurm's own stay */
     size_t numbers_length;
     char *addresses;                    /* all of them, "10.0.0.1,10.0.0.2", or NULL */
+    bool torch;                         /* the processes get PyTorch's variables */
     bool supervised;
 };
 
@@ -346,7 +347,8 @@ static void _set_local_rank_notice (struct step *step)
     }
 }
 
-static int _prepare_torch (struct step *step, struct rank *process_0, struct errtext *err)
+/* PyTorch was asked for, and not only expected. */
+static int _require_torch (struct step *step, struct rank *process_0, struct errtext *err)
 {
     char name[RANK_NAME_SIZE];
 
@@ -356,7 +358,6 @@ static int _prepare_torch (struct step *step, struct rank *process_0, struct err
                             "node, where each task needs two (with reserved, srun --resv-ports=COUNT)",
                             step->roster.step.name, rank_name (process_0, name, sizeof (name)));
     process_0->place->needs_master_port = true;
-    address_print (&process_0->address, &step->master);
     _set_local_rank_notice (step);
     return 0;
 }
@@ -364,7 +365,7 @@ static int _prepare_torch (struct step *step, struct rank *process_0, struct err
 /* JAX, and what trains with PyTorch, take their numbers from Slurm. */
 static bool _needs_numbers (const struct step *step)
 {
-    return step->config->frameworks & (FRAMEWORK_JAX | FRAMEWORK_TORCH) && !step->processes.are_ranks;
+    return (step->torch || step->config->frameworks & FRAMEWORK_JAX) && !step->processes.are_ranks;
 }
 
 static int _find_processes (struct step *step, struct errtext *err)
@@ -377,7 +378,10 @@ static int _find_processes (struct step *step, struct errtext *err)
     address_print_port (&first->address, first->port, &step->coordinator);
     if (step->processes.count == 0)
         return 0;
-    if (step->config->frameworks & FRAMEWORK_TORCH && _prepare_torch (step, first, err) < 0)
+    address_print (&first->address, &step->master);
+    step->torch = step->config->frameworks & FRAMEWORK_TORCH
+                  || (step->config->frameworks & FRAMEWORK_TORCH_AUTO && step->processes.count > 1);
+    if (step->config->frameworks & FRAMEWORK_TORCH && _require_torch (step, first, err) < 0)
         return -1;
     if (_needs_numbers (step)
         && !(step->numbers = slurm_numbers (&step->processes, &step->roster, &step->numbers_length)))
@@ -425,8 +429,8 @@ static int _set_replaced_notice (struct step *step, struct errtext *err)
             list_text_add (&list, v->name);
     if (list.named)
         snprintf (step->replaced_notice, sizeof (step->replaced_notice),
-                  "%s from your environment %s replaced with the step's own values. To keep yours, remove "
-                  "their framework from --tf-frameworks",
+                  "%s from your environment %s replaced with the step's own values. To keep yours, list only "
+                  "other frameworks in --tf-frameworks",
                   list_text_end (&list), list.named + list.more > 1 ? "were" : "was");
     return 0;
 }
@@ -523,10 +527,11 @@ int step_answer (const struct step *step, const struct rank *rank, const struct 
                  const char *server_token, struct answer_message *message)
 {
     int process = processes_number (&step->processes, &step->roster, rank);
+    const struct rank *process_0 = &step->roster.rank[step->processes.coordinator];
     bool jax = process >= 0 && step->config->frameworks & FRAMEWORK_JAX;
     const struct process_place none = { 0 },
                                *place = step->processes.place ? &step->processes.place[rank->number] : &none;
-    bool torch = process >= 0 && step->config->frameworks & FRAMEWORK_TORCH;
+    bool torch = process >= 0 && step->torch;
     /* A spare may get the place of one that is watched. */
     bool watched = step->supervised && (rank_works (rank) || !rank->place);
     struct dictionary_tail tail;
@@ -543,9 +548,10 @@ int step_answer (const struct step *step, const struct rank *rank, const struct 
         .jax = jax,
         .torch = torch,
         /* A spare may become process 0. */
-        .keep_master_port = torch ? process == 0 : !rank->place && rank->master_port,
+        .keep_master_port = rank->master_port && (torch ? process == 0 : !rank->place),
         .master_address = step->master.text,
-        .master_port = step->roster.rank[step->processes.coordinator].master_port,
+        /* A script that uses PyTorch seldom has another server, for which the second port is. */
+        .master_port = process_0->master_port ? process_0->master_port : process_0->port,
         .local_process = place->local,
         .local_processes = place->locals,
         .group = place->group,
