@@ -7,7 +7,8 @@
 #     SPANK_TF_PROGRAMS   the directory of the programs that the tests run as tasks
 #     SPANK_TF_USERS      the two users; default "tftest1 tftest2"
 #     SPANK_TF_PROCTRACK  the cluster's proctrack type; default linuxproc
-#     SPANK_TF_BY_RUN     yes: no cluster has the plugin, and the users' srun is tf-run. What a test with the tag "plugin"
+#     SPANK_TF_BY_RUN     yes: no cluster has the plugin, and the users' srun is tf-run, which is
+#                         $TF_RUN, or that of the installation. What a test with the tag "plugin"
 #                         is about only the plugin does
 #     SPANK_TF_DEATHS     a file: one line is added for each test that is repeated because a
 #                         Slurm daemon died
@@ -84,16 +85,18 @@ start_cluster ()
     "$tests/cluster" start --proctrack "$proctrack" "${ours[@]}" "$@"
 }
 
-# The srun of all commands on the cluster, and of the scripts and tasks that they start.
+# The srun, sbatch and salloc of all commands on the cluster, and of the scripts and tasks that they start.
 make_srun_by_run ()
 {
     local directory=$BATS_FILE_TMPDIR/by-run
 
     [[ $PATH != "$directory":* ]] || return 0
     mkdir -p "$directory"
-    printf '#!/bin/sh\nexec "%s" "%s" "$@"\n' "$SPANK_TF_STAGE/bin/tf-run" "$(command -v srun)" > "$directory/srun"
-    chmod 755 "$directory" "$directory/srun"
-    export PATH=$directory:$PATH
+    install -m 755 "$tests/by-run" "$directory/srun"
+    ln -sf srun "$directory/sbatch"
+    ln -sf srun "$directory/salloc"
+    chmod 755 "$directory"
+    export PATH=$directory:$PATH TF_RUN=${TF_RUN-$SPANK_TF_STAGE/bin/tf-run}
 }
 
 # For before_test: the same as start_cluster, but the test is skipped where the machine cannot have such a cluster.
