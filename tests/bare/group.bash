@@ -64,6 +64,7 @@ quick_tests ()
     bare_test "$suite: contrib/demo" contrib/demo
     bare_test "$suite: make deb, with exactly the packages that doc/administration.md names" \
         sh -c "$(declare -f make_deb); make_deb $(packages_of_pages | paste -sd' ')"
+    bare_test "$suite: the wheel, without a compiler" sh -c "$(declare -f try_wheel); try_wheel"
 }
 
 # Of the tarball, so that the release's own autoconf makes `configure`.
@@ -107,7 +108,22 @@ pack_for_bare ()
         touch "$files/pip.conf" "$files/ca-certificates.crt" || return
     cp /etc/pip.conf "$files"
     cp /etc/ssl/certs/ca-certificates.crt "$files"
-    tar -C "$files" -c spank-tf.tar.gz pip.conf ca-certificates.crt > "$run/bare.tar"
+    make_static && cp "$work"/run/static/*.whl "$files" || return
+    tar -C "$files" -c . > "$run/bare.tar"
+}
+
+# In the scratch root. Without a Slurm cluster, tf-run refuses a wrong list, and has all the other programs.
+try_wheel ()
+{
+    apt-get -q update && apt-get -q install -y --no-install-recommends python3-venv slurm-client || return
+    ! command -v cc || return
+    python3 -m venv /srv/venv && /srv/venv/bin/pip install --no-index /tmp/spank_tf-*.whl || return
+    . /srv/venv/bin/activate
+    cd / && python -c 'import spank_tf_watchdog' && tf-run --help > /dev/null && tf-exec --help > /dev/null || return
+    printf '%s\n' ClusterName=c SlurmctldHost=localhost NodeName=localhost 'PartitionName=p Nodes=ALL' > /etc/slurm/slurm.conf
+    tf-run --tf-tasks=ps,wroker srun -n2 true 2>&1 | grep -F 'did you mean "worker"?' || return
+    ln -s "$(command -v tf-run)" /usr/local/bin/tf-check
+    tf-check --version | grep -F "$(tf-run --version | grep -oE '[0-9.]+')"
 }
 
 packages_of_pages ()

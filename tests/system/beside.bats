@@ -110,6 +110,7 @@ after_test ()
     tasks_end 'exit 7' stopped
 }
 
+# Plugin: tf-check looks for it on each node.
 # bats test_tags=core,plugin
 @test "tf-exec, log files, the tables and tf-check know it" {
     local exec=$SPANK_TF_STAGE/bin/tf-exec

@@ -66,6 +66,8 @@ after_test ()
     step_ends 137
 }
 
+# Plugin: tf-run refuses --multi-prog.
+# bats test_tags=plugin
 @test "a ps whose program cannot be started counts as failed" {
     printf '%s\n' '0,2 ./by-role' '1 ./nothing' > "$work/programs"
     message='srun: error: spank_tf: step J.S: ps 0 (rank 1, NODE) failed with exit code 2 (its program was not started; slurmstepd says why). Its workers would wait for it forever and are stopped'
@@ -697,7 +699,7 @@ asked_as_often ()
     step_and_tasks_end 3 'exit 3' stopped 'exit 2' stopped
 }
 
-# bats test_tags=core,release,plugin
+# bats test_tags=core,release
 @test "a batch script continues after a step that ended by itself, with the step's exit code" {
     batch -N3 --ntasks-per-node=2 --tf-tasks=chief,ps:2,worker:rest <<END
 #!/bin/bash

@@ -96,7 +96,6 @@ none ()
     grep -q '^[12] CUDA_VISIBLE_DEVICES=[0-9]' <<< "$plain" || fail "Slurm gives no GPU"
 }
 
-# bats test_tags=plugin
 @test "a batch job with GPUs" {
     local plain
 

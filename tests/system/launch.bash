@@ -82,11 +82,7 @@ site_arguments ()
     local line
 
     if [[ ${SPANK_TF_BY_RUN-} ]]; then
-        case $* in
-            '') unset SLURM_TF_RUN ;;
-            stop=never | stop=chief) export SLURM_TF_RUN=--tf-$1 ;;
-            *) skip "only the plugin has arguments of a site" ;;
-        esac
+        export SLURM_TF_RUN=$*
         return
     fi
     line=$(grep '^required' "$SPANK_TF_STAGE/etc/plugstack.conf.d/10-spank-tf.conf")

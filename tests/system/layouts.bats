@@ -80,6 +80,7 @@ after_test ()
 
 # --- ways to start a step
 
+# Plugin: tf-run refuses --multi-prog.
 # bats test_tags=plugin
 @test "--multi-prog: different programs are one cluster" {
     local roles=ps,worker,worker,evaluator

@@ -43,6 +43,7 @@ have ()
     done
 }
 
+# Plugin: without it, sbatch and salloc in a task take over what the task has.
 # bats test_tags=core,release,plugin
 @test "nothing of a step is in what its task starts, and all that the user has set is" {
     cat > "$work/start" <<'END'

@@ -29,7 +29,8 @@ after_test ()
     end_lives
 }
 
-# bats test_tags=core,release
+# Plugin: tf-run refuses --multi-prog.
+# bats test_tags=core,release,plugin
 @test "--multi-prog: another life has the program, environment, directory, limits, CPUs, umask and files of the first" {
     cat > "$work/tell" <<'END'
 life=${SLURM_TF_RESTART-0}

@@ -32,7 +32,8 @@ after_test ()
 
 # --- TaskProlog
 
-# bats test_tags=core,release
+# Plugin: without it, TaskProlog runs once for each task.
+# bats test_tags=core,release,plugin
 @test "tasks whose TaskProlog runs while another task fails are restarted with it" {
     # Rank 0 fails when rank 1 is in its first prolog, and again when rank 2 is in its second one.
     cat > "$LIVES/prolog" <<'END'
@@ -56,7 +57,8 @@ END
     [[ $stderr != *"first failure"* && $stderr != *"Not restarted"* ]] || fail "a restart was not possible"
 }
 
-# bats test_tags=release
+# Plugin: without it, TaskProlog runs once for each task.
+# bats test_tags=release,plugin
 @test "what TaskProlog prints and exports is each life's own" {
     echo 'echo "print life $life is prepared"; echo "export MINE=$life"; echo "unset NOT_WANTED"' > "$LIVES/prolog"
     export NOT_WANTED=there
@@ -68,7 +70,8 @@ END
     done
 }
 
-# bats test_tags=release
+# Plugin: without it, TaskProlog runs before a task has registered.
+# bats test_tags=release,plugin
 @test "a TaskProlog that fails ends its task as it ends a plain one; Slurm 20.11 takes no notice" {
     local code=3 ran=0
 

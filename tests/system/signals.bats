@@ -226,7 +226,7 @@ script_received ()
     grep -q script "$work/$1/received" 2> /dev/null
 }
 
-# bats test_tags=core,release,plugin
+# bats test_tags=core,release
 @test "scancel -b signals the batch script; without it, the steps are signalled" {
     submit_variants
     all_recording
@@ -557,6 +557,7 @@ record_on_terminals ()
     all_tasks_started
 }
 
+# Plugin: tf-run does not know the step's number, which the command line of tf-rendezvous has here.
 # bats test_tags=core,release,plugin
 @test "Ctrl-C once: srun prints the state of the tasks, which receive no signal" {
     local variant

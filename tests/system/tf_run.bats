@@ -11,6 +11,7 @@ load launch
 
 setup_file ()
 {
+    export TF_RUN=${TF_RUN-$SPANK_TF_STAGE/bin/tf-run}
     start_cluster --nodes 3 --plugstack /dev/null
 }
 
@@ -22,7 +23,7 @@ before_test ()
 
 tf_run ()
 {
-    slurm "$SPANK_TF_STAGE/bin/tf-run" "$@"
+    slurm "$TF_RUN" "$@"
 }
 
 # Require that tf-run printed this line alone, and that srun was not started: refused LINE
@@ -78,7 +79,7 @@ refused ()
     run --separate-stderr tf_run --tf-tasks=worker srun -Q sh -c 'env | grep -E "^SLURM_TF_(RENDEZVOUS|RUN|LOG_DIR)="; true'
     [ "$status" -eq 0 ] && [ -z "$output" ]
     # shellcheck disable=SC2016  # $$ is the shell's there
-    run --separate-stderr slurm sh -c 'echo $$; exec "$@"' sh "$SPANK_TF_STAGE/bin/tf-run" --tf-tasks=worker \
+    run --separate-stderr slurm sh -c 'echo $$; exec "$@"' sh "$TF_RUN" --tf-tasks=worker \
         srun -Q sh -c 'echo "$SLURM_TASK_PID $$"; ps -o ppid= -p $PPID > /dev/null'
     [ "$status" -eq 0 ]
     read -r task_pid own_pid <<< "${lines[1]}"
@@ -134,7 +135,7 @@ refused ()
 #!/bin/sh
 export SLURM_TF_RUN="--tf-tasks=worker:2 --tf-log-dir=logs"
 for i in 1 2; do
-    "$SPANK_TF_STAGE/bin/tf-run" srun -Q sh -c "echo \$i"
+    "$TF_RUN" srun -Q sh -c "echo \$i"
 done
 END
     [ "$status" -eq 0 ] || fail "the script fails"
@@ -144,12 +145,12 @@ END
 # bats test_tags=core
 @test "stdin goes to the tasks" {
     # shellcheck disable=SC2016  # of that shell
-    run --separate-stderr slurm sh -c 'echo text | "$@"' sh "$SPANK_TF_STAGE/bin/tf-run" --tf-tasks=worker:2 srun -Q -n2 cat
+    run --separate-stderr slurm sh -c 'echo text | "$@"' sh "$TF_RUN" --tf-tasks=worker:2 srun -Q -n2 cat
     [ "$status" -eq 0 ] && [ "$output" = $'text\ntext' ]
 }
 
 @test "--pty" {
-    run --separate-stderr slurm script -qec "'$SPANK_TF_STAGE/bin/tf-run' --tf-tasks=worker srun -Q --pty tty" /dev/null
+    run --separate-stderr slurm script -qec "'$TF_RUN' --tf-tasks=worker srun -Q --pty tty" /dev/null
     [ "$status" -eq 0 ] && [[ $output == */dev/pts/* ]]
 }
 
@@ -171,7 +172,7 @@ END
     # shellcheck disable=SC2016  # of that shell
     run --separate-stderr slurm timeout 60 sh -c '"$@" & pid=$!; until [ -e mark.started ]; do sleep 0.1; done
         kill -INT $pid; sleep 0.2; kill -INT $pid; wait $pid' sh \
-        "$SPANK_TF_STAGE/bin/tf-run" --tf-tasks=ps,worker srun -Q -n2 ./by-role worker='mark started; sleep 1000'
+        "$TF_RUN" --tf-tasks=ps,worker srun -Q -n2 ./by-role worker='mark started; sleep 1000'
     [ "$status" -ne 0 ] && [ "$status" -ne 124 ]
 }
 
@@ -180,12 +181,38 @@ END
     batch -N1 -n2 << END
 #!/bin/sh
 export SLURM_TF_RUN="--tf-tasks=ps,worker  --tf-timeout=60"
-"$SPANK_TF_STAGE/bin/tf-run" srun -Q "$task_check" --roles=ps,worker
-"$SPANK_TF_STAGE/bin/tf-run" --tf-tasks=worker:2 srun -Q "$task_check" --roles=worker,worker
-SLURM_TF_RUN=ps,worker "$SPANK_TF_STAGE/bin/tf-run" srun -Q true
+"$TF_RUN" srun -Q "$task_check" --roles=ps,worker
+"$TF_RUN" --tf-tasks=worker:2 srun -Q "$task_check" --roles=worker,worker
+SLURM_TF_RUN="roles=data ports=29000-29099" "$TF_RUN" --tf-tasks=data,worker srun -Q \
+    sh -c 'echo \$SLURM_TF_ROLE at \${SLURM_TF_PORT%??}'
+SLURM_TF_RUN=ps,worker "$TF_RUN" srun -Q true
+SLURM_TF_RUN=lost_after=x "$TF_RUN" srun -Q true
 END
     [ "$(grep -c ' ok ' <<< "$output")" -eq 4 ] || fail "a task is not ok"
-    [ "$stderr" = 'tf-run: error: spank_tf: SLURM_TF_RUN: "ps,worker" is not an option of tf-run' ]
+    [ "$(grep -c '^\(data\|worker\) at 290$' <<< "$output")" -eq 2 ] || fail "an administrator's arguments do not count"
+    mapfile -t lines <<< "$stderr"
+    [ "${lines[0]}" = 'tf-run: error: spank_tf: SLURM_TF_RUN: "ps,worker" is not an option of tf-run' ]
+    [[ ${lines[1]} == 'tf-run: error: spank_tf: SLURM_TF_RUN: lost_after: "x" '* ]]
+}
+
+# bats test_tags=core,release
+@test "on nodes that do not have tf-run's directory, srun --bcast brings it there" {
+    local bcast=/tmp/tf-run.$BATS_ROOT_PID node
+
+    mkdir "$work/mine"
+    cp "$TF_RUN" "$work/mine/tf-run"
+    for node in 1 2; do
+        "$tests/cluster" run --on "$(node $node)" mount -t tmpfs none "$work/mine"
+    done
+    run --separate-stderr slurm mine/tf-run --tf-tasks=worker:2 srun -Q -w "$(node 1),$(node 2)" true
+    [ "$status" -eq 2 ] && [[ $stderr == *'execve(): '*/mine/tf-run': No such file or directory'* ]] || fail "nodes have it"
+    run --separate-stderr slurm mine/tf-run --tf-tasks=ps,worker --tf-restart=1,any srun -Q -w "$(node 1),$(node 2)" --bcast="$bcast" \
+        ./by-role worker='[ "$SLURM_TF_RESTART" ] || exit 3'
+    rm -f "$bcast"
+    for node in 1 2; do
+        "$tests/cluster" run --on "$(node $node)" umount "$work/mine"
+    done
+    [ "$status" -eq 0 ] && [[ $stderr == *'exit code 3. Restarting'* ]] || fail "the step fails, or is not restarted"
 }
 
 # bats test_tags=core

@@ -387,6 +387,7 @@ attacked ()
     attacked 1 EPERM
 }
 
+# Plugin: another one plays the older kernel, in the process that registers.
 # bats test_tags=core,once,plugin
 @test "on an older kernel another user can send nothing to the socket" {
     old_kernel

@@ -37,7 +37,10 @@
 #include "slurm_facts.h"
 #include "srun_words.h"
 
-/* A job's options: "--tf-tasks=ps,worker:rest --tf-log-dir=logs". Those of a command line win. */
+/*
+ * A job's options, as "--tf-tasks=ps,worker:rest --tf-log-dir=logs", and what a site's plugstack.conf would
+ * have, as "lost_after=30". Options of a command line win.
+ */
 #define JOB_VARIABLE "SLURM_TF_RUN"
 
 static const char usage[] =
@@ -83,15 +86,30 @@ static int _split (char *text, char *word[], int most)
     return count;
 }
 
+/* "lost_after=30": the word lives as long as the process. */
+static int _take_site_argument (const char *word, struct errtext *err)
+{
+    enum option_id option;
+    const char *value;
+    struct errtext why;
+    struct quoted q;
+
+    if (!strchr (word, '='))
+        return errtext_set (err, JOB_VARIABLE ": \"%s\" is not an option of tf-run",
+                            text_quoted (&q, word, strlen (word)));
+    if (option_take_argument (&option, &value, word, &why) < 0)
+        return errtext_set (err, JOB_VARIABLE ": %s", why.text);
+    options_set_site (option, value);
+    return 1;
+}
+
 static int _take_job_options (struct command *command, char *word[], int count, struct errtext *err)
 {
     for (int i = 0; i < count;) {
         int n = srun_words_take_option (&command->words, count, word, i, err);
-        struct quoted q;
 
         if (n == 0)
-            return errtext_set (err, JOB_VARIABLE ": \"%s\" is not an option of tf-run",
-                                text_quoted (&q, word[i], strlen (word[i])));
+            n = _take_site_argument (word[i], err);
         if (n < 0)
             return -1;
         i += n;
