@@ -84,17 +84,18 @@ END
 
 # bats test_tags=core,release
 @test "by default several workers without a ps have them, and one port is enough for each" {
-    local ports
+    local ports one_port=''
 
     for ports in any 28000-28001; do
+        [ $ports = any ] || one_port=--one-port
         variables -N1 -n2 --tf-ports=$ports --tf-frameworks=auto --tf-tasks=worker:2 <<END
 0: addr port 0 2 0 2 0 0
 1: addr port 1 2 1 2 0 0
 END
-        run --separate-stderr slurm srun -Q -N1 -n2 --tf-ports=$ports --tf-tasks=worker:2 python3 meet.py
+        run --separate-stderr slurm srun -Q -N1 -n2 --tf-ports=$ports --tf-tasks=worker:2 python3 meet.py $one_port
         met 2 0
     done
-    run --separate-stderr slurm srun -Q -N3 --tf-tasks=worker,spare,worker --tf-restart=1,any python3 meet.py --fail
+    run --separate-stderr slurm srun -Q -N3 --no-kill --tf-tasks=worker,spare,worker --tf-restart=1,any python3 meet.py --fail
     met 2 1
     variables -n2 --tf-frameworks=auto --tf-tasks=ps,worker --tf-stop=never <<END
 0: - - - - - -
