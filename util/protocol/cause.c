@@ -19,6 +19,7 @@ const char *const cause_word[CAUSE_KINDS] = {
     [CAUSE_LIBRARY] = "library",
     [CAUSE_MODULE] = "module",
     [CAUSE_GPU] = "gpu",
+    [CAUSE_KERNEL] = "kernel",
     [CAUSE_CONNECTION] = "connection",
     [CAUSE_VARIABLES] = "variables",
 };
@@ -36,6 +37,7 @@ const char *const cause_text[CAUSE_KINDS] = {
     [CAUSE_LIBRARY] = "a library is missing: ",
     [CAUSE_MODULE] = "a Python module is missing: ",
     [CAUSE_GPU] = "a GPU is broken, or gone",
+    [CAUSE_KERNEL] = "a kernel failed on its GPU; CUDA_LAUNCH_BLOCKING=1 shows which",
     [CAUSE_CONNECTION] = "it lost a connection",
     [CAUSE_VARIABLES] = "PyTorch's variables are not set, see --tf-frameworks=torch",
 };

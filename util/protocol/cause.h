@@ -21,6 +21,7 @@ enum cause_kind {
     CAUSE_LIBRARY,              /* which is missing */
     CAUSE_MODULE,               /* of Python, likewise */
     CAUSE_GPU,                  /* broken, or gone */
+    CAUSE_KERNEL,               /* of the program's, which failed on a GPU */
     CAUSE_CONNECTION,           /* it was lost: the other end has failed, most likely */
     CAUSE_VARIABLES,            /* PyTorch's are not set */
     CAUSE_KINDS

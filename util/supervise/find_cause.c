@@ -18,15 +18,15 @@
  * tmpfs, in a broken one read () and write () fail. tests/unit/find_cause.golden has what they print.
  */
 enum place {
-    EXCEPTION,                  /* the exception that ended Python: its class, and its message */
-    TERMINATE,                  /* C++'s terminate () */
-    FATAL,                      /* the last line, by which a C++ logger aborts */
-    LOADER,                     /* the last line, by which ld.so ends */
+    EXCEPTION = 1,              /* the exception that ended Python: its class, and its message */
+    TERMINATE = 2,              /* C++'s terminate () */
+    FATAL = 4,                  /* the last line, by which a C++ logger aborts */
+    LOADER = 8,                 /* the last line, by which ld.so ends */
 };
 
 /* clang-format off */
 static const struct pattern {
-    enum place place;
+    unsigned int places;
     const char *class;          /* of the exception, without its modules; NULL: any */
     const char *words, *more;   /* both are there; NULL: nothing more */
     enum cause_kind kind;
@@ -47,9 +47,16 @@ static const struct pattern {
     /* run: jax.numpy.zeros (); github.com/google-deepmind/jaxline/issues/11; "Xla..." before JAX 0.5 */
     { EXCEPTION, "JaxRuntimeError", "RESOURCE_EXHAUSTED: Out of memory", NULL, CAUSE_DEVICE_MEMORY },
     { EXCEPTION, "XlaRuntimeError", "RESOURCE_EXHAUSTED: Out of memory", NULL, CAUSE_DEVICE_MEMORY },
+    /* github.com/kingoflolz/mesh-transformer-jax/issues/209 */
+    { EXCEPTION, NULL, "RESOURCE_EXHAUSTED: Failed to allocate request for ", " on device ordinal ",
+      CAUSE_DEVICE_MEMORY },
     /* github.com/carolchenyx/MGFN./issues/35; before 1.13 github.com/singhsourabh/Resume-NER/issues/4 */
     { EXCEPTION, "OutOfMemoryError", "CUDA out of memory.", NULL, CAUSE_DEVICE_MEMORY },
     { EXCEPTION, "RuntimeError", "CUDA out of memory.", NULL, CAUSE_DEVICE_MEMORY },
+    /* not of PyTorch's allocator: github.com/deepbeepmeep/Wan2GP/issues/1083, taohan10200/IIM/issues/28 */
+    { EXCEPTION, NULL, "CUDA error: out of memory", NULL, CAUSE_DEVICE_MEMORY },
+    /* with NCCL's text of CUDA's error; github.com/NVIDIA/nccl/issues/1410 has another error */
+    { EXCEPTION, NULL, "unhandled cuda error", "'out of memory'", CAUSE_DEVICE_MEMORY },
     /* run: std::vector */
     { TERMINATE, NULL, "'std::bad_alloc'", NULL, CAUSE_MEMORY },
 
@@ -82,6 +89,8 @@ static const struct pattern {
     /* run: import of an extension; the same of ctypes; a program of C */
     { EXCEPTION, "ImportError", ": cannot open shared object file", NULL, CAUSE_LIBRARY },
     { EXCEPTION, "OSError", ": cannot open shared object file", NULL, CAUSE_LIBRARY },
+    /* run: import of PyTorch 2.11, whose CUDA libraries are missing */
+    { EXCEPTION, "ValueError", " not found in the system path ", NULL, CAUSE_LIBRARY },
     { LOADER, NULL, ": error while loading shared libraries: ", ": cannot open shared object file",
       CAUSE_LIBRARY },
     /* run: import */
@@ -92,13 +101,18 @@ static const struct pattern {
       CAUSE_VARIABLES },
 
     /* github.com/huggingface/trl/issues/4149 and jade-hpc-gpu/jade-hpc-gpu.github.io/issues/194 */
-    { EXCEPTION, NULL, "CUDA error: uncorrectable ECC error encountered", NULL, CAUSE_GPU },
-    { TERMINATE, NULL, "CUDA error: uncorrectable ECC error encountered", NULL, CAUSE_GPU },
+    { EXCEPTION | TERMINATE, NULL, "CUDA error: uncorrectable ECC error encountered", NULL, CAUSE_GPU },
     /* github.com/nagadit/DeepFaceLab_Linux/issues/89 */
-    { FATAL, NULL, "CUDA_ERROR_ECC_UNCORRECTABLE: ", NULL, CAUSE_GPU },
-    { EXCEPTION, NULL, "CUDA_ERROR_ECC_UNCORRECTABLE: ", NULL, CAUSE_GPU },
+    { EXCEPTION | FATAL, NULL, "CUDA_ERROR_ECC_UNCORRECTABLE: ", NULL, CAUSE_GPU },
     /* github.com/rossumai/nvgpu/issues/6 */
     { EXCEPTION, "NVMLError_GpuIsLost", "GPU is lost", NULL, CAUSE_GPU },
+
+    /* what cudaGetErrorString () says of a kernel: github.com/ModelTC/LightX2V/issues/480; of NCCL's thread
+       InternLM/lmdeploy/issues/3258, JAX jax-ml/jax/issues/25002, Triton vllm-project/vllm/issues/17098 */
+    { EXCEPTION | TERMINATE, NULL, "an illegal memory access was encountered", NULL, CAUSE_KERNEL },
+    { EXCEPTION | TERMINATE, NULL, "device-side assert triggered", NULL, CAUSE_KERNEL },
+    { EXCEPTION | TERMINATE, NULL, "CUDA error: misaligned address", NULL, CAUSE_KERNEL },
+    { EXCEPTION | TERMINATE, NULL, "CUDA error: unspecified launch failure", NULL, CAUSE_KERNEL },
 };
 /* clang-format on */
 
@@ -169,7 +183,7 @@ static struct cause _match (enum place place, struct text words)
     for (size_t i = 0; i < sizeof (patterns) / sizeof (patterns[0]) && cause.kind == CAUSE_NONE; i++) {
         const struct pattern *p = &patterns[i];
 
-        if (p->place != place || (p->class && !text_is (exception_class (words), p->class))
+        if (!(p->places & place) || (p->class && !text_is (exception_class (words), p->class))
             || (p->words && !text_find (words, p->words)) || (p->more && !text_find (words, p->more)))
             continue;
         cause.kind = p->kind;

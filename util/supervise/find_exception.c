@@ -105,6 +105,9 @@ static bool _continues (struct text line)
         "For debugging consider passing CUDA_LAUNCH_BLOCKING",
         "Compile with `TORCH_USE_CUDA_DSA`",
         "Search for `cuda",
+        "nccl",
+        "Last error:",
+        "Cuda failure ",
     };
 
     return text_length (line) == 0 || _is_logged (line)
