@@ -13,8 +13,8 @@
 #include "job/model.h"
 #include "rendezvous/pace.h"
 #include "rendezvous/step_overview.h"
-#include "status/job_info.h"
-#include "status/reply.h"
+#include "status/jobs.h"
+#include "status/replies.h"
 
 /* Messages. */
 
@@ -107,25 +107,114 @@ TEST (a_name_is_read_as_it_was_made)
 
 /* squeue. */
 
+/* As squeue pads and cuts them. */
+static const char *line_of_squeue (const char *const *column)
+{
+    static const int width[] = { 39, 15, 15, 15, 15, 15, 15, 15, 23, 7, 127, 63 };
+    static char line[512];
+    int used = 0;
+
+    for (size_t i = 0; i < COUNT (width); i++)
+        used += snprintf (line + used, sizeof (line) - (size_t)used, "%-*.*s", width[i], width[i], column[i]);
+    strcpy (line + used, "\n");
+    return line;
+}
+
 TEST (a_line_of_squeue_is_read)
 {
+    static const char *const array[] = { "11_3", "14",   "11",      "0", "0",  "2",
+                                         "1000", "1001", "RUNNING", "1", "n1", "my  \"job" };
+    static const char *const component[] = { "20+1", "21",  "21",         "20", "1",   "3",
+                                             "0",    "100", "COMPLETING", "0",  "n/a", "" };
+    static const char *const invalid[] = {
+        "12", "12", "12", "0", "0", "1", "x", "0", "RUNNING", "1", "n1", ""
+    };
     struct job_info job;
-    const char *next =
-        job_info_parse (&job, "11_3   14   1000   RUNNING   1   n1   \n12 12 0 PENDING 0 n/a\n");
 
+    assert_string_equal (jobs_parse (&job, line_of_squeue (array)), "");
     assert_string_equal (job.name, "11_3");
     assert_int_equal (job.number, 14);
+    assert_int_equal (job.array, 11);
+    assert_int_equal (job.leader, 14);
+    assert_int_equal (job.component, -1);
+    assert_int_equal (job.nodes, 2);
     assert_int_equal (job.uid, 1000);
-    assert_string_equal (job.state, "RUNNING");
-    assert_true (job.batch);
+    assert_int_equal (job.gid, 1001);
+    assert_true (job.batch && job_runs (&job) && !job_is_over (&job));
     assert_string_equal (job.host, "n1");
-    assert_non_null (next = job_info_parse (&job, next));
+    assert_string_equal (job.title, "my  \"job");
+    assert_non_null (jobs_parse (&job, line_of_squeue (component)));
+    assert_int_equal (job.leader, 20);
+    assert_int_equal (job.component, 1);
     assert_false (job.batch);
     assert_string_equal (job.host, "");
-    assert_null (job_info_parse (&job, next));
-    assert_null (job_info_parse (&job, "12 x 0 RUNNING 0 n1\n"));
-    assert_null (job_info_parse (&job, "12 12 -1 RUNNING 0 n1\n"));
-    assert_null (job_info_parse (&job, "slurm_load_jobs error: Invalid job id specified\n"));
+    assert_null (jobs_parse (&job, line_of_squeue (invalid)));
+    assert_null (jobs_parse (&job, ""));
+    assert_null (jobs_parse (&job, "slurm_load_jobs error: Invalid job id specified\n"));
+}
+
+TEST (a_job_is_over_when_slurm_does_not_run_it_and_will_not)
+{
+    struct job_info job = { .state = "PENDING" };
+
+    assert_false (job_runs (&job) || job_is_over (&job));
+    strcpy (job.state, "SUSPENDED");
+    assert_true (job_runs (&job));
+    strcpy (job.state, "COMPLETED");
+    assert_true (!job_runs (&job) && job_is_over (&job));
+}
+
+/* Which steps are asked for. */
+
+TEST (a_job_is_wanted_by_its_number_or_its_array)
+{
+    static const struct overview o = { .job_step = "14.0", .array = "11_3" };
+    static const struct {
+        struct wanted wanted;
+        bool is;
+    } row[] = {
+        { { NULL, NULL, false }, true },   { { "14", NULL, false }, true },
+        { { "14", "0", true }, true },     { { "14", "1", false }, false },
+        { { "1", NULL, false }, false },   { { "11_3", "0", false }, true },
+        { { "11_3", NULL, true }, false }, { { "11", NULL, false }, true },
+        { { "11", NULL, true }, false },   { { "11_4", NULL, false }, false },
+        { { "140", NULL, false }, false },
+    };
+
+    for (size_t i = 0; i < COUNT (row); i++)
+        assert_int_equal (wanted_is (&row[i].wanted, &o), row[i].is);
+}
+
+/* What a tf-status on another host passes on, which comes by slurmstepd and srun. */
+
+TEST (replies_are_passed_on_up_to_a_mark)
+{
+    struct overview_rank rank[2] = { { .rank = 0, .state = OVERVIEW_RANK_RUNS, .node = "n\n1" },
+                                     { .rank = 1, .state = OVERVIEW_RANK_LOST } };
+    struct reply reply[2] = { { .overview = { .job_step = "12.0", .rows = 2 }, .rank = rank },
+                              { .overview = { .job_step = "13.0" } } };
+    const struct replies sent = { reply, 2 };
+    struct replies got = { NULL, 0 };
+    struct frame_reader reader = { .ceiling = OVERVIEW_MAX_ANSWER };
+    struct errtext err;
+    int pair[2];
+
+    assert_int_equal (socketpair (AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair), 0);
+    for (int round = 0; round < 2; round++) {
+        assert_int_equal (replies_pass (&sent, pair[1]), 0);
+        assert_int_equal (replies_read (&got, &reader, pair[0], deadline_in_ms (1000), &err), 0);
+        assert_int_equal (got.count, 2);
+        assert_int_equal (got.reply[0].overview.rows, 2);
+        assert_string_equal (got.reply[0].rank[0].node, "n\n1");
+        assert_int_equal (got.reply[0].rank[1].state, OVERVIEW_RANK_LOST);
+        assert_string_equal (got.reply[1].overview.job_step, "13.0");
+        replies_clear (&got);
+    }
+    assert_int_equal (write (pair[1], "\nsrun: error", 12), 12);
+    assert_int_equal (replies_read (&got, &reader, pair[0], deadline_in_ms (1000), &err), -1);
+    frame_reader_clear (&reader);
+    close (pair[0]);
+    close (pair[1]);
 }
 
 /* Steps per second. */

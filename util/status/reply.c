@@ -118,19 +118,17 @@ static int _read_overview (struct reply *reply, struct frame_reader *reader, int
     return -1;
 }
 
-int reply_read (struct reply *reply, int fd, struct errtext *err)
+int reply_read (struct reply *reply, struct frame_reader *reader, int fd, struct deadline deadline,
+                struct errtext *err)
 {
-    struct frame_reader reader = { .ceiling = OVERVIEW_MAX_ANSWER };
-    struct deadline deadline = deadline_in_ms (REPLY_MS);
     int rc;
 
     *reply = (struct reply){ .rank = NULL };
-    rc = _read_overview (reply, &reader, fd, deadline, err);
+    rc = _read_overview (reply, reader, fd, deadline, err);
     for (int i = 0; rc == 0 && i < reply->overview.rows; i++)
-        if (_read_frame (&reader, fd, deadline, &reply->frame[i], err) < 0
+        if (_read_frame (reader, fd, deadline, &reply->frame[i], err) < 0
             || fields_decode (&overview_rank_fields, &reply->rank[i], reply->frame[i], err) < 0)
             rc = -1;
-    frame_reader_clear (&reader);
     if (rc < 0)
         reply_clear (reply);
     return rc;
@@ -179,10 +177,14 @@ static int _ask (struct reply *reply, int fd, enum overview_asks asks, struct er
 {
     struct overview_question question = { .asks = asks };
     struct frame *frame = fields_frame (&overview_question_fields, &question);
+    struct frame_reader reader = { .ceiling = OVERVIEW_MAX_ANSWER };
     int rc = frame ? frame_send (frame, fd, err) : errtext_set (err, "%s", strerror (ENOMEM));
 
     frame_destroy (frame);
-    return rc < 0 ? -1 : reply_read (reply, fd, err);
+    if (rc == 0)
+        rc = reply_read (reply, &reader, fd, deadline_in_ms (REPLY_MS), err);
+    frame_reader_clear (&reader);
+    return rc;
 }
 
 int reply_ask (struct reply *reply, const struct reply_source *source, enum overview_asks asks,

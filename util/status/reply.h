@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "common/deadline.h"
 #include "common/errtext.h"
 #include "protocol/overview.h"
 
@@ -35,8 +36,9 @@ struct reply {
 int reply_ask (struct reply *reply, const struct reply_source *source, enum overview_asks asks,
                struct errtext *err);
 
-/* Read an answer. The same. */
-int reply_read (struct reply *reply, int fd, struct errtext *err);
+/* Read an answer, by a reader with the ceiling OVERVIEW_MAX_ANSWER. The same. */
+int reply_read (struct reply *reply, struct frame_reader *reader, int fd, struct deadline deadline,
+                struct errtext *err);
 
 /* A zeroed one is fine. */
 void reply_clear (struct reply *reply);

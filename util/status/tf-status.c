@@ -1,64 +1,115 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * tf-status: what does a job do now? It asks the tf-rendezvous of each of the user's steps on this host. If
- * the srun of a job runs on another node of the job, it starts itself there by srun.
+ * tf-status: what does a job do now? It asks the tf-rendezvous of each step, by a tf-status on srun's host
+ * if that is another one.
  */
 #include "config.h"
 
 #include <ctype.h>
 #include <getopt.h>
 #include <jansson.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "asking.h"
 #include "common/errtext.h"
+#include "common/number.h"
+#include "common/printable.h"
 #include "common/version.h"
-#include "reply.h"
-#include "squeue.h"
 #include "status_json.h"
 #include "status_text.h"
-
-#define NAMES_OF_SOCKETS "/proc/net/unix"
 
 /* Exit codes. */
 enum { FOUND, NOT_FOUND, FAILED };
 
+/* Seconds between two looks, on a terminal and elsewhere, and at a job that has no step. */
+#define WATCH_TERMINAL 2
+#define WATCH_LINES 30
+#define WATCH_JOB 10
+#define WATCH_MOST 86400
+
 static const char help[] =
     "Usage: tf-status [OPTIONS] [JOB[.STEP]]\n"
     "\n"
-    "Print what the tasks of a job with --tf-tasks do now. Without a job: a line for each of\n"
-    "your job steps whose srun runs on this host.\n"
+    "Print what the tasks of a job with --tf-tasks do now. Without a job: a line for each of your jobs.\n"
     "\n"
-    "  -a, --all          print each task, even if there are many\n"
-    "      --json         print one JSON object\n"
-    "      --local        do not look for the job on other hosts\n"
-    "  -h, --help         print this\n"
-    "      --version      print the version\n"
+    "  -a, --all              print each task, even if there are many\n"
+    "  -w, --watch[=SECONDS]  redraw it until the job ends\n"
+    "      --json             print one JSON object\n"
+    "      --local            ask on this host only\n"
+    "  -h, --help             print this\n"
+    "      --version          print the version\n"
     "\n"
     "The exit code is 0 if a job step was found, 1 if none was, and 2 after errors.\n"
     "See tf-status(1).\n";
 
 struct options {
-    const char *job; /* "12", "12.0", "11_3", "11_3.0"; or NULL */
+    char *job, *step; /* "12", "11_3", "14+0"; "0"; or NULL */
     bool all, json, local, help, version;
+    int watch; /* seconds; 0: once */
+    int relay; /* what another tf-status asks for: seconds; -1: it is none */
 };
 
 static const struct option known[] = {
-    { "all", no_argument, NULL, 'a' },     { "json", no_argument, NULL, 'j' },
-    { "local", no_argument, NULL, 'l' },   { "help", no_argument, NULL, 'h' },
-    { "version", no_argument, NULL, 'v' }, { NULL, 0, NULL, 0 },
+    { "all", no_argument, NULL, 'a' },
+    { "watch", optional_argument, NULL, 'w' },
+    { "json", no_argument, NULL, 'j' },
+    { "local", no_argument, NULL, 'l' },
+    { "help", no_argument, NULL, 'h' },
+    { "version", no_argument, NULL, 'v' },
+    /* Between two tf-status. */
+    { "relay", required_argument, NULL, 'r' },
+    { NULL, 0, NULL, 0 },
 };
 
+/* The command line. */
+
 /* It gets into the command lines of squeue and srun. */
-static bool _is_job (const char *text)
+static int _read_job (struct options *options, char *text)
 {
     size_t length = strlen (text);
+    char *dot = strchr (text, '.');
 
-    return isdigit ((unsigned char)text[0]) && length < 32 && strspn (text, "0123456789_+.") == length;
+    if (!isdigit ((unsigned char)text[0]) || length >= 32 || strspn (text, "0123456789_+.") != length)
+        return -1;
+    if (dot)
+        *dot++ = '\0';
+    if (dot && (!*dot || strspn (dot, "0123456789") != strlen (dot)))
+        return -1;
+    options->job = text;
+    options->step = dot;
+    return 0;
+}
+
+static int _read_seconds (int *seconds, const char *text, int least)
+{
+    if (number_parse (seconds, text, least, WATCH_MOST) == 0)
+        return 0;
+    fprintf (stderr, "tf-status: --watch takes seconds, 1 to %d\n", WATCH_MOST);
+    return -1;
+}
+
+static int _read_option (struct options *options, int letter)
+{
+    switch (letter) {
+        case 'a': options->all = true; break;
+        case 'w':
+            options->watch = isatty (STDOUT_FILENO) ? WATCH_TERMINAL : WATCH_LINES;
+            return optarg ? _read_seconds (&options->watch, optarg, 1) : 0;
+        case 'j': options->json = true; break;
+        case 'l': options->local = true; break;
+        case 'h': options->help = true; break;
+        case 'v': options->version = true; break;
+        case 'r': return _read_seconds (&options->relay, optarg, 0);
+        default: return -1;
+    }
+    return 0;
 }
 
 /* -1 if the command line is not valid, and stderr says why. */
@@ -66,185 +117,293 @@ static int _read_options (struct options *options, int argc, char *argv[])
 {
     int letter;
 
-    while ((letter = getopt_long (argc, argv, "ah", known, NULL)) != -1)
-        switch (letter) {
-            case 'a': options->all = true; break;
-            case 'j': options->json = true; break;
-            case 'l': options->local = true; break;
-            case 'h': options->help = true; break;
-            case 'v': options->version = true; break;
-            default: return -1;
-        }
-    options->job = argv[optind];
-    if (options->job && (argv[optind + 1] || !_is_job (options->job))) {
+    while ((letter = getopt_long (argc, argv, "ahw", known, NULL)) != -1)
+        if (_read_option (options, letter) < 0)
+            return -1;
+    if (argc - optind > 1 || (argc > optind && _read_job (options, argv[optind]) < 0)) {
         fprintf (stderr, "tf-status: give one job, such as 4711 or 4711.0\n");
         return -1;
     }
-    return 0;
-}
-
-/* Steps of this host. */
-
-/*
- * "12" and "12.0" of the step "12.0"; "11_3" and "11_3.0" of the same one if the array's name of its job is
- * 11_3.
- */
-static bool _is_wanted (const char *wanted, const struct overview *o)
-{
-    size_t length = strcspn (wanted, ".");
-    const char *step = o->job_step + strcspn (o->job_step, ".");
-    bool job = strlen (o->job_step) - strlen (step) == length && strncmp (wanted, o->job_step, length) == 0;
-    bool array = o->array && strlen (o->array) == length && strncmp (wanted, o->array, length) == 0;
-
-    return (job || array) && (wanted[length] == '\0' || strcmp (wanted + length, step) == 0);
-}
-
-static int _print (const struct options *options, const struct reply *reply, json_t *steps)
-{
-    char *text;
-
-    if (options->json)
-        return json_array_append_new (steps, status_json (&reply->overview, reply->rank));
-    text = options->job ? status_text (&reply->overview, reply->rank, options->all)
-                        : status_text_line (&reply->overview);
-    if (!text)
+    if (options->watch > 0 && !options->job) {
+        fprintf (stderr, "tf-status: --watch needs a job, such as tf-status --watch 4711\n");
         return -1;
-    printf ("%s%s", text, options->job ? "" : "\n");
-    free (text);
+    }
     return 0;
 }
 
-/*
- * One that has ended meanwhile, or that does not answer, is not the one that is looked for, as far as is
- * known.
- */
-static int _show (const struct options *options, const struct reply_source *source, json_t *steps)
-{
-    struct reply reply;
-    struct errtext err;
-    int found = 0;
+/* What is printed. */
 
-    if (reply_ask (&reply, source, OVERVIEW_ASKS_STEP, &err) < 0) {
-        fprintf (stderr, "tf-status: a tf-rendezvous of this host: %s\n", err.text);
-        return 0;
+static int _number (const struct reply *reply)
+{
+    return (int)strtol (reply->overview.job_step, NULL, 10);
+}
+
+static int _print_line (const struct reply *reply)
+{
+    char *line = status_text_line (&reply->overview);
+    int rc = line ? puts (line) : -1;
+
+    free (line);
+    return rc < 0 ? -1 : 0;
+}
+
+/* What the user has called it, unless that means several. */
+static void _print_note (FILE *f, const char *prefix, const struct options *options,
+                         const struct asking *asking, const struct asked_job *job)
+{
+    char title[sizeof (job->info.title)], note[sizeof (job->note)];
+    const char *name = options->job && asking->count == 1 ? options->job : job->info.name;
+
+    memcpy (title, job->info.title, sizeof (title));
+    memcpy (note, job->note, sizeof (note));
+    printable_make_line (title);
+    printable_make_line (note);
+    fprintf (f, "%sjob %s%s%s \"%s\": %s\n", prefix, name, options->step ? "." : "",
+             options->step ? options->step : "", title, note);
+}
+
+/* A line for each step, in the order of the jobs. */
+static int _print_lines (const struct options *options, const struct asking *asking,
+                         const struct replies *replies)
+{
+    int rc = 0;
+
+    for (int i = 0; i < replies->count && asking->count == 0; i++)
+        rc |= _print_line (&replies->reply[i]);
+    for (int k = 0; k < asking->count; k++) {
+        int lines = 0;
+
+        for (int i = 0; i < replies->count; i++)
+            if (_number (&replies->reply[i]) == asking->jobs[k].info.leader) {
+                rc |= _print_line (&replies->reply[i]);
+                lines++;
+            }
+        if (lines == 0)
+            _print_note (stdout, "", options, asking, &asking->jobs[k]);
     }
-    found = !options->job || _is_wanted (options->job, &reply.overview);
-    if (found && options->job) {
-        reply_clear (&reply);
-        if (reply_ask (&reply, source, OVERVIEW_ASKS_RANKS, &err) < 0)
-            return 0;
+    return rc;
+}
+
+/* A terminal is not cleared, because that flickers: each line, and what is below the last one. */
+static void _print_text (const char *text, bool redraw)
+{
+    for (; redraw && *text; text++) {
+        if (*text == '\n')
+            fputs ("\033[K", stdout);
+        putchar (*text);
     }
-    if (found && _print (options, &reply, steps) < 0)
-        found = -1;
-    reply_clear (&reply);
-    return found;
+    fputs (text, stdout);
 }
 
-/* How many steps of this host were shown; -1, and stderr says why. */
-static int _show_local (const struct options *options, json_t *steps)
+static int _print_steps (const struct options *options, const struct replies *replies, bool redraw)
 {
-    struct reply_source *list;
-    struct errtext err;
-    int count = reply_sources (NAMES_OF_SOCKETS, geteuid (), &list, &err), shown = 0;
+    for (int i = 0; i < replies->count; i++) {
+        const struct reply *reply = &replies->reply[i];
+        char *text = status_text (&reply->overview, reply->rank, options->all);
 
-    if (count < 0)
-        fprintf (stderr, "tf-status: %s\n", err.text);
-    for (int i = 0; i < count && shown >= 0; i++) {
-        int found = _show (options, &list[i], steps);
-
-        shown = found < 0 ? -1 : shown + found;
+        if (!text)
+            return -1;
+        _print_text (text, redraw);
+        free (text);
     }
-    free (list);
-    return count < 0 ? -1 : shown;
+    return 0;
 }
 
-/* Another host. */
-
-/* Does not return, if srun can be executed. */
-static int _ask_there (const struct options *options, const struct job_info *job)
-{
-    char self[4096], id[48], node[sizeof (job->host) + 16];
-    ssize_t length = readlink ("/proc/self/exe", self, sizeof (self) - 1);
-    const char *argv[] = { "srun", "--quiet", "--overlap", "--nodes=1", "--ntasks=1", "--input=none", id,
-                           node,   self,      "--local",   NULL,        NULL,         NULL,           NULL };
-    int used = 10;
-
-    if (length < 0)
-        return FAILED;
-    self[length] = '\0';
-    snprintf (id, sizeof (id), "--jobid=%d", job->number);
-    snprintf (node, sizeof (node), "--nodelist=%s", job->host);
-    if (options->all)
-        argv[used++] = "--all";
-    if (options->json)
-        argv[used++] = "--json";
-    argv[used] = options->job;
-    execvp (argv[0], (char *const *)(uintptr_t)argv);
-    fprintf (stderr, "tf-status: srun cannot be executed\n");
-    return FAILED;
-}
-
-static bool _is_this_host (const char *host)
-{
-    char own[256] = "";
-
-    gethostname (own, sizeof (own) - 1);
-    own[strcspn (own, ".")] = '\0';
-    return strncmp (own, host, strcspn (host, ".")) == 0 && strlen (own) == strcspn (host, ".");
-}
-
-static int _look_elsewhere (const struct options *options)
-{
-    char name[32];
-    struct job_info job;
-    struct errtext err;
-
-    snprintf (name, sizeof (name), "%.*s", (int)strcspn (options->job, "."), options->job);
-    if (squeue_find (&job, name, &err) < 0) {
-        fprintf (stderr, "tf-status: %s\n", err.text);
-        return NOT_FOUND;
-    }
-    if (geteuid () != 0 && job.uid != geteuid ())
-        fprintf (stderr, "tf-status: job %s is another user's\n", name);
-    else if (strcmp (job.state, "RUNNING") != 0)
-        fprintf (stderr, "tf-status: job %s does not run: %s\n", name, job.state);
-    else if (_is_this_host (job.host))
-        fprintf (stderr, "tf-status: job %s has no job step with --tf-tasks now\n", options->job);
-    else if (job.batch)
-        return _ask_there (options, &job);
-    else
-        fprintf (stderr, "tf-status: srun of job %s runs on %s; call tf-status there\n", name, job.host);
-    return NOT_FOUND;
-}
-
-static int _run (const struct options *options)
+static int _print_json (const struct replies *replies, size_t flags)
 {
     json_t *steps = json_array (), *object;
-    int shown = _show_local (options, steps), rc = FOUND;
+    int rc;
 
-    if (shown == 0 && options->job && !options->local) {
-        json_decref (steps);
-        return _look_elsewhere (options);
-    }
-    if (shown == 0 && options->job)
+    for (int i = 0; i < replies->count; i++)
+        json_array_append_new (steps, status_json (&replies->reply[i].overview, replies->reply[i].rank));
+    object = json_pack ("{s:s, s:o}", "spank_tf", PACKAGE_VERSION, "steps", steps);
+    rc = object ? json_dumpf (object, stdout, flags | JSON_REAL_PRECISION (6)) : -1;
+    json_decref (object);
+    return rc < 0 || puts ("") == EOF ? -1 : 0;
+}
+
+/* Steps of several jobs, of an array say, are a line each. */
+static bool _are_of_one_job (const struct replies *replies)
+{
+    for (int i = 1; i < replies->count; i++)
+        if (_number (&replies->reply[i]) != _number (&replies->reply[0]))
+            return false;
+    return true;
+}
+
+static int _print (const struct options *options, const struct asking *asking, const struct replies *replies)
+{
+    bool redraw = options->watch > 0 && isatty (STDOUT_FILENO);
+    int rc;
+
+    if (options->json)
+        return _print_json (replies, options->watch > 0 ? JSON_COMPACT : JSON_INDENT (2));
+    if (redraw)
+        fputs ("\033[H", stdout);
+    if (!options->job || !_are_of_one_job (replies) || (options->watch > 0 && !redraw))
+        rc = _print_lines (options, asking, replies);
+    else
+        rc = _print_steps (options, replies, redraw);
+    if (redraw)
+        fputs ("\033[J", stdout);
+    return rc;
+}
+
+/* Why there is none. */
+static void _print_missing (const struct options *options, const struct asking *asking)
+{
+    for (int i = 0; i < asking->count; i++)
+        _print_note (stderr, "tf-status: ", options, asking, &asking->jobs[i]);
+    if (asking->count == 0)
         fprintf (stderr, "tf-status: job %s has no job step with --tf-tasks whose srun runs here\n",
                  options->job);
-    if (options->json && shown >= 0) {
-        object = json_pack ("{s:s, s:O}", "spank_tf", PACKAGE_VERSION, "steps", steps);
-        if (!object || json_dumpf (object, stdout, JSON_INDENT (2) | JSON_REAL_PRECISION (6)) < 0
-            || puts ("") == EOF)
-            rc = FAILED;
-        json_decref (object);
+}
+
+/* Once, and again and again. */
+
+static struct asking _asking (const struct options *options)
+{
+    return (struct asking){ .job = options->job,
+                            .step = options->step,
+                            .local = options->local,
+                            .asks = options->job ? OVERVIEW_ASKS_RANKS : OVERVIEW_ASKS_STEP,
+                            .seconds = options->watch };
+}
+
+/* FOUND if steps were printed. */
+static int _show_round (const struct options *options, struct asking *asking)
+{
+    struct replies replies = { NULL, 0 };
+    struct errtext err;
+    int rc = FOUND;
+
+    if (!asking_round (asking, &replies, &err)) {
+        fprintf (stderr, "tf-status: %s\n", err.text);
+        rc = FAILED;
+    } else if (replies.count == 0 && options->job)
+        rc = NOT_FOUND;
+    if ((rc == FOUND || (rc == NOT_FOUND && options->json && options->watch == 0))
+        && (_print (options, asking, &replies) < 0 || fflush (stdout) != 0))
+        rc = FAILED;
+    replies_clear (&replies);
+    return rc;
+}
+
+static int _begin (const struct options *options, struct asking *asking)
+{
+    struct errtext err;
+
+    *asking = _asking (options);
+    if (asking_begin (asking, &err) == 0)
+        return FOUND;
+    fprintf (stderr, "tf-status: %s\n", err.text);
+    asking_end (asking);
+    return options->job ? NOT_FOUND : FAILED;
+}
+
+static int _show (const struct options *options)
+{
+    struct asking asking;
+    int rc = _begin (options, &asking);
+
+    if (rc != FOUND)
+        return rc;
+    rc = _show_round (options, &asking);
+    if (rc == NOT_FOUND)
+        _print_missing (options, &asking);
+    asking_end (&asking);
+    return rc;
+}
+
+static bool _is_to_come (const struct asking *asking)
+{
+    for (int i = 0; i < asking->count; i++)
+        if (!job_is_over (&asking->jobs[i].info))
+            return true;
+    return false;
+}
+
+static void _print_waiting (const struct options *options, const struct asking *asking)
+{
+    const struct replies none = { NULL, 0 };
+
+    if (!options->json)
+        _print (options, asking, &none);
+    fflush (stdout);
+}
+
+/* As long as there are steps, or another host is asked. How many rounds had some. */
+static int _watch_steps (const struct options *options, struct asking *asking, int *rc)
+{
+    int rounds = 0;
+
+    for (;;) {
+        *rc = _show_round (options, asking);
+        rounds += *rc == FOUND;
+        if (*rc == FAILED
+            || (*rc == NOT_FOUND && (!asking_goes_on (asking) || (rounds > 0 && options->step))))
+            return rounds;
+        if (*rc == NOT_FOUND)
+            _print_waiting (options, asking);
+        sleep ((unsigned int)options->watch);
     }
-    json_decref (steps);
-    if (fflush (stdout) != 0 || shown < 0)
-        return FAILED;
-    return shown == 0 && options->job ? NOT_FOUND : rc;
+}
+
+/*
+ * A job may have no step for a while. What asking_begin () knew of it is old after a round, so that squeue is
+ * asked again before a line says why there is none.
+ */
+static int _watch (const struct options *options)
+{
+    bool shown = false, over = false;
+    struct asking asking;
+    int rc = FOUND;
+
+    if (isatty (STDOUT_FILENO))
+        fputs ("\033[2J", stdout);
+    while (!over && (rc = _begin (options, &asking)) == FOUND) {
+        int rounds = _watch_steps (options, &asking, &rc);
+
+        shown = shown || rounds > 0;
+        over = rc == FAILED || (shown && options->step)
+               || (rounds == 0 && (asking.count > 0 ? !_is_to_come (&asking) : options->local));
+        if (over && !shown)
+            _print_missing (options, &asking);
+        else if (rounds == 0)
+            _print_waiting (options, &asking);
+        if (!over)
+            sleep (rounds == 0 ? WATCH_JOB : 1);
+        asking_end (&asking);
+    }
+    return shown && rc == NOT_FOUND ? FOUND : rc;
+}
+
+/* For a tf-status on another host. */
+static int _relay (const struct options *options)
+{
+    const struct wanted wanted = { options->job, options->step, true };
+
+    do {
+        struct replies replies = { NULL, 0 };
+        struct errtext err;
+        int rc =
+            replies_ask (&replies, &wanted, options->all ? OVERVIEW_ASKS_RANKS : OVERVIEW_ASKS_STEP, &err);
+
+        if (rc < 0)
+            fprintf (stderr, "tf-status: %s\n", err.text);
+        else
+            rc = replies_pass (&replies, STDOUT_FILENO);
+        replies_clear (&replies);
+        if (rc < 0)
+            return FAILED;
+        sleep ((unsigned int)options->relay);
+    } while (options->relay > 0);
+    return FOUND;
 }
 
 int main (int argc, char *argv[])
 {
-    struct options options = { .job = NULL };
+    struct options options = { .relay = -1 };
 
     if (_read_options (&options, argc, argv) < 0) {
         fprintf (stderr, "See tf-status --help.\n");
@@ -254,5 +413,7 @@ int main (int argc, char *argv[])
         return version_print ();
     if (options.help)
         return fputs (help, stdout) == EOF ? FAILED : FOUND;
-    return _run (&options);
+    if (options.relay >= 0)
+        return _relay (&options);
+    return options.watch > 0 ? _watch (&options) : _show (&options);
 }

@@ -1,0 +1,195 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "jobs.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/child.h"
+#include "common/descriptors.h"
+#include "common/number.h"
+
+/* slurmctld may be busy. */
+#define SQUEUE_MS 30000
+/* Some thousand jobs. */
+#define SQUEUE_MOST (2 * 1024 * 1024)
+
+const char jobs_format[] =
+    "JobArrayID:39,JobID:15,ArrayJobID:15,HetJobID:15,HetJobOffset:15,NumNodes:15,UserID:15,"
+    "GroupID:15,State:23,BatchFlag:7,BatchHost:127,Name:63";
+
+/* The next column, without the blanks around it. */
+static const char *_take (const char *line, char *buf, size_t size)
+{
+    size_t length = strnlen (line, size - 1), used = length;
+
+    while (used > 0 && line[used - 1] == ' ')
+        used--;
+    memcpy (buf, line, used);
+    buf[used] = '\0';
+    return line + length;
+}
+
+static const char *_take_number (const char *line, int *number, int absent)
+{
+    char text[16];
+
+    line = _take (line, text, sizeof (text));
+    if (number_parse (number, text, 0, INT_MAX) < 0)
+        *number = absent;
+    return line;
+}
+
+static bool _parse_line (struct job_info *info, const char *line)
+{
+    char batch[8];
+    int uid, gid;
+
+    line = _take (line, info->name, sizeof (info->name));
+    line = _take_number (line, &info->number, 0);
+    line = _take_number (line, &info->array, info->number);
+    line = _take_number (line, &info->leader, 0);
+    line = _take_number (line, &info->component, 0);
+    line = _take_number (line, &info->nodes, 0);
+    line = _take_number (line, &uid, -1);
+    line = _take_number (line, &gid, -1);
+    line = _take (line, info->state, sizeof (info->state));
+    line = _take (line, batch, sizeof (batch));
+    line = _take (line, info->host, sizeof (info->host));
+    _take (line, info->title, sizeof (info->title));
+    info->uid = (uid_t)uid;
+    info->gid = (gid_t)gid;
+    info->batch = strcmp (batch, "0") != 0;
+    if (info->leader == 0) {
+        info->leader = info->number;
+        info->component = -1;
+    }
+    if (strcmp (info->host, "n/a") == 0)
+        info->host[0] = '\0';
+    return info->number > 0 && uid >= 0 && gid >= 0 && *info->state;
+}
+
+const char *jobs_parse (struct job_info *info, const char *text)
+{
+    size_t length = strcspn (text, "\n");
+    char line[1024];
+
+    if (length == 0 || length >= sizeof (line))
+        return NULL;
+    memcpy (line, text, length);
+    line[length] = '\0';
+    if (!_parse_line (info, line))
+        return NULL;
+    return text + length + (text[length] == '\n');
+}
+
+static bool _is_one_of (const char *state, const char *const *word)
+{
+    while (*word && strcmp (state, *word) != 0)
+        word++;
+    return *word;
+}
+
+bool job_runs (const struct job_info *job)
+{
+    return _is_one_of (job->state,
+                       (const char *const[]){ "RUNNING", "SUSPENDED", "COMPLETING", "STOPPED", NULL });
+}
+
+bool job_is_over (const struct job_info *job)
+{
+    static const char *const early[] = { "PENDING",
+                                         "CONFIGURING",
+                                         "REQUEUED",
+                                         "REQUEUE_FED",
+                                         "REQUEUE_HOLD",
+                                         "SPECIAL_EXIT",
+                                         "RESV_DEL_HOLD",
+                                         "RESIZING",
+                                         "STAGE_OUT",
+                                         "SIGNALING",
+                                         NULL };
+
+    return !job_runs (job) && !_is_one_of (job->state, early);
+}
+
+static int _run (void *arg)
+{
+    const char *job = arg;
+    char format[512], filter[64];
+    const char *const argv[] = { "squeue", "--noheader", format, filter, job ? "--states=all" : NULL, NULL };
+
+    snprintf (format, sizeof (format), "--Format=%s", jobs_format);
+    if (job)
+        snprintf (filter, sizeof (filter), "--jobs=%s", job);
+    else
+        snprintf (filter, sizeof (filter), "--user=%u", geteuid ());
+    execvp (argv[0], (char *const *)(uintptr_t)argv);
+    dprintf (STDERR_FILENO, "squeue cannot be executed here\n");
+    return 1;
+}
+
+/* What it has printed there, as one line. */
+static int _fail (int errors, const char *job, struct errtext *err)
+{
+    char text[256];
+    ssize_t length = pread (errors, text, sizeof (text) - 1, 0);
+
+    text[length > 0 ? length : 0] = '\0';
+    text[strcspn (text, "\n")] = '\0';
+    if (job && (!*text || strstr (text, "Invalid job id")))
+        return errtext_set (err, "job %s is over, or never was there (sacct -j %s)", job, job);
+    return errtext_set (err, "%s", *text ? text : "squeue does not answer");
+}
+
+static int _ask (char *text, const char *job, struct errtext *err)
+{
+    int errors = descriptors_memory_file ("squeue", "", 0);
+    ssize_t length = child_ask ("squeue", _run, (void *)(uintptr_t)job, errors, text, SQUEUE_MOST, SQUEUE_MS);
+    int rc = length < 0 ? _fail (errors, job, err) : 0;
+
+    text[length > 0 ? length : 0] = '\0';
+    if (errors >= 0)
+        close (errors);
+    return rc;
+}
+
+static int _read_list (struct job_info **list, const char *text, struct errtext *err)
+{
+    struct job_info info, *more;
+    int count = 0;
+
+    while ((text = jobs_parse (&info, text))) {
+        if (!(more = reallocarray (*list, (size_t)count + 1, sizeof (*more))))
+            return errtext_set (err, "%s", strerror (ENOMEM));
+        *list = more;
+        more[count++] = info;
+    }
+    return count;
+}
+
+int jobs_find (struct job_info **list, const char *name, struct errtext *err)
+{
+    char job[32], *text = malloc (SQUEUE_MOST + 1);
+    int count = -1;
+
+    *list = NULL;
+    /* squeue knows no component by such a name. */
+    snprintf (job, sizeof (job), "%.*s", name ? (int)strcspn (name, "+") : 0, name ? name : "");
+    if (!text)
+        return errtext_set (err, "%s", strerror (ENOMEM));
+    if (_ask (text, name ? job : NULL, err) == 0)
+        count = _read_list (list, text, err);
+    free (text);
+    if (count == 0 && name)
+        return _fail (-1, job, err);
+    return count;
+}

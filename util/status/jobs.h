@@ -1,0 +1,49 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * What squeue knows of jobs: which there are, and where their srun runs.
+ */
+#ifndef TF_JOBS_H
+#define TF_JOBS_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "common/errtext.h"
+
+struct job_info {
+    char name[40]; /* "12", of an array "11_3", of a heterogeneous job "14+0" */
+    int number;
+    int array; /* the number of its array, or its own */
+    int leader; /* of a heterogeneous job the number of its first component, otherwise its own */
+    int component; /* of a heterogeneous job, from 0; otherwise -1 */
+    int nodes;
+    uid_t uid;
+    gid_t gid;
+    char state[24]; /* "RUNNING" */
+    bool batch;
+    char host
+        [128]; /* of the batch script; or, of salloc and srun, where that was called; "" before it starts */
+    char title[64]; /* its name, cut; any bytes but control characters */
+};
+
+/* The line of squeue that begins there. Returns the next one; NULL if there is none, or another text. */
+const char *jobs_parse (struct job_info *info, const char *text);
+
+/* What squeue is asked for: columns of fixed widths, because a name may contain anything. */
+extern const char jobs_format[];
+
+/*
+ * The jobs that "12", "11_3" or "14+1" names: of an array and of a heterogeneous job perhaps several; NULL:
+ * this user's that are not over. Returns how many there are in *list, to be freed; -1 and err: there is none
+ * of that name, or squeue fails.
+ */
+int jobs_find (struct job_info **list, const char *name, struct errtext *err);
+
+/* It has been started, and is not over. */
+bool job_runs (const struct job_info *job);
+
+/* It runs no more, and is not going to. */
+bool job_is_over (const struct job_info *job);
+
+#endif

@@ -1,0 +1,192 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "relay.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/child.h"
+#include "common/deadline.h"
+#include "common/descriptors.h"
+#include "protocol/overview.h"
+
+/* Between two looks whether srun has ended, and how long it may take: nodes may not answer. */
+#define LOOK_MS 10
+#define END_MS 3000
+
+#define MOST_WORDS (20 + RELAY_WORDS)
+
+/* In the child. */
+
+/*
+ * What srun takes from its environment is about another step: that of the caller, with its list perhaps, or
+ * tf-run's options.
+ */
+static void _forget_steps (void)
+{
+    extern char **environ;
+    static const char kept[] = "SLURM_CONF=";
+
+    for (char **variable = environ; *variable;) {
+        char name[256];
+        size_t length = strcspn (*variable, "=");
+        bool ours = strncmp (*variable, "SLURM_", 6) == 0 || strncmp (*variable, "SRUN_", 5) == 0;
+
+        if (!ours || strncmp (*variable, kept, sizeof (kept) - 1) == 0 || length >= sizeof (name)) {
+            variable++;
+            continue;
+        }
+        snprintf (name, sizeof (name), "%.*s", (int)length, *variable);
+        unsetenv (name);
+        variable = environ;
+    }
+}
+
+static int _become_user (const struct job_info *job)
+{
+    if (geteuid () != 0 || job->uid == 0)
+        return 0;
+    return setgroups (0, NULL) < 0 || setgid (job->gid) < 0 || setuid (job->uid) < 0 ? -1 : 0;
+}
+
+struct srun_words {
+    char id[32], group[32], nodes[32], tasks[32], node[160], self[4096];
+    const char *argv[MOST_WORDS + 1];
+};
+
+/* A file with all programs needs the name of one (util/static). */
+static const char *_program (struct srun_words *w, const char **name)
+{
+    ssize_t length = readlink ("/proc/self/exe", w->self, sizeof (w->self) - 1);
+    const char *base;
+
+    *name = NULL;
+    if (length < 0)
+        return NULL;
+    w->self[length] = '\0';
+    base = strrchr (w->self, '/');
+    if (!base || strcmp (base + 1, "tf-status") != 0)
+        *name = "tf-status";
+    return w->self;
+}
+
+static int _make_words (struct srun_words *w, const struct job_info *job, const char *node,
+                        const char *const *words)
+{
+    const char *name, *program = _program (w, &name);
+    int used = 0, nodes = node ? 1 : job->nodes;
+
+    snprintf (w->id, sizeof (w->id), "--jobid=%d", job->leader);
+    snprintf (w->group, sizeof (w->group), "--het-group=%d", job->component);
+    snprintf (w->nodes, sizeof (w->nodes), "--nodes=%d", nodes);
+    snprintf (w->tasks, sizeof (w->tasks), "--ntasks=%d", nodes);
+    snprintf (w->node, sizeof (w->node), "--nodelist=%s", node ? node : "");
+    for (const char *const *word =
+             (const char *const[]){ "srun", "--quiet", "--overlap", "--job-name=tf-status", "--input=none",
+                                    "--chdir=/", w->id, w->nodes, w->tasks, "--ntasks-per-node=1", NULL };
+         *word; word++)
+        w->argv[used++] = *word;
+    if (job->component >= 0)
+        w->argv[used++] = w->group;
+    if (node && *node)
+        w->argv[used++] = w->node;
+    w->argv[used++] = program;
+    if (name)
+        w->argv[used++] = name;
+    while (*words && used < MOST_WORDS)
+        w->argv[used++] = *words++;
+    w->argv[used] = NULL;
+    return program ? 0 : -1;
+}
+
+static void _execute (const struct job_info *job, const char *node, const char *const *words, pid_t parent)
+{
+    static struct srun_words w;
+
+    /* Ctrl-C is for this one's parent, with whose end srun gets the signal. */
+    setsid ();
+    prctl (PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid () != parent || _become_user (job) < 0 || _make_words (&w, job, node, words) < 0)
+        return;
+    _forget_steps ();
+    execvp (w.argv[0], (char *const *)(uintptr_t)w.argv);
+    dprintf (STDERR_FILENO, "srun cannot be executed here\n");
+}
+
+/* In the parent. */
+
+int relay_begin (struct relay *relay, const struct job_info *job, const char *node, const char *const *words,
+                 struct errtext *err)
+{
+    pid_t parent = getpid ();
+    int pair[2];
+
+    *relay = (struct relay){ .fd = -1, .errors = descriptors_memory_file ("srun", "", 0) };
+    relay->reader.ceiling = OVERVIEW_MAX_ANSWER;
+    if (socketpair (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0) {
+        relay->fd = pair[0];
+        if ((relay->srun = child_fork ("srun", (int[]){ -1, pair[1], relay->errors }, 3)) == 0) {
+            _execute (job, node, words, parent);
+            _exit (1);
+        }
+        close (pair[1]);
+        fcntl (relay->fd, F_SETFL, O_NONBLOCK);
+    }
+    if (relay->srun > 0)
+        return 0;
+    errtext_set (err, "%s", strerror (errno));
+    relay_end (relay);
+    return -1;
+}
+
+int relay_why (const struct relay *relay, const char *otherwise, struct errtext *err)
+{
+    char text[300];
+    ssize_t length = pread (relay->errors, text, sizeof (text) - 1, 0);
+
+    text[length > 0 ? length : 0] = '\0';
+    text[strcspn (text, "\n")] = '\0';
+    return errtext_set (err, "%s", *text ? text : otherwise);
+}
+
+/* It ends when it has said all. */
+static bool _has_ended (pid_t srun, int ms)
+{
+    struct deadline deadline = deadline_in_ms (ms);
+
+    while (waitpid (srun, NULL, WNOHANG) == 0) {
+        if (deadline_passed (deadline))
+            return false;
+        poll (NULL, 0, LOOK_MS);
+    }
+    return true;
+}
+
+void relay_end (struct relay *relay)
+{
+    if (relay->srun > 0 && !_has_ended (relay->srun, relay->over ? END_MS : 0)) {
+        kill (relay->srun, SIGTERM);
+        if (!_has_ended (relay->srun, END_MS))
+            kill (relay->srun, SIGKILL);
+    }
+    if (relay->fd >= 0)
+        close (relay->fd);
+    if (relay->errors >= 0)
+        close (relay->errors);
+    frame_reader_clear (&relay->reader);
+    *relay = (struct relay){ .fd = -1, .errors = -1 };
+}
