@@ -99,8 +99,8 @@ const struct option_definition option_table[OPTION_COUNT] = {
         .name = "tf-frameworks", .site = "frameworks", .arginfo = "LIST", .normal = "auto",
         .words = frameworks_words, .alone = FRAMEWORKS_NONE, .check = value_frameworks,
         .completion = "list",
-        .usage = "set the variables of these frameworks: none, or some of WORDS; auto (the default) is "
-                 "tf,keras,jax, and torch for several workers without a ps" },
+        .usage = "set the variables of these frameworks (auto, the default: tf,keras,jax, and torch for "
+                 "several workers without a ps): none, or some of WORDS" },
     [OPTION_TIMEOUT] = {
         .name = "tf-timeout", .site = "timeout", .arginfo = "SECONDS", .normal = "300",
         .check = value_timeout,
