@@ -149,7 +149,7 @@ END
 @test "the environment is Slurm's, and the plugin's variables" {
     # With JAX, Slurm's numbers do not count the evaluator.
     options[supervised]+=' --tf-frameworks=tf'
-    same 0 -l sh -c 'env | grep -v -E "^(TF_|PYTHONUNBUFFERED=|SLURM_TF_|KERAS_DISTRIBUTION_|JAX_COORDINATOR_ADDRESS=|[A-Z]+_VISIBLE_DEVICES=|ZE_AFFINITY_MASK=)" |
+    same 0 -l sh -c 'env | grep -v -E "^(TF_|GLOO_SOCKET_IFNAME=|(LOCAL_)?(RANK|WORLD_SIZE)=|GROUP_RANK=|MASTER_(ADDR|PORT)=|TORCHELASTIC_RESTART_COUNT=|PYTHONUNBUFFERED=|SLURM_TF_|KERAS_DISTRIBUTION_|JAX_COORDINATOR_ADDRESS=|[A-Z]+_VISIBLE_DEVICES=|ZE_AFFINITY_MASK=)" |
         sed -E "s/$(basename "$PWD")/VARIANT/; s/^(SLURM_[A-Z_]*(JOB_?ID|SLUID|START_TIME|END_TIME|PID|PORT|CPU_BIND[A-Z_]*))=.*/\1/"'
     grep -q '^2: SLURM_PROCID=2$' "$work/plain.out"
 }
