@@ -101,7 +101,7 @@ END
 0: - - - - - -
 1: - - - - - -
 END
-    variables -n2 --tf-frameworks=auto --tf-tasks=worker,evaluator <<END
+    variables -n2 --tf-frameworks=auto --tf-tasks=worker,evaluator --tf-stop=never <<END
 0: - - - - - -
 1: - - - - - -
 END
