@@ -45,7 +45,7 @@ own_root=(--ro-bind /usr /usr --ro-bind-try /lib /lib --ro-bind-try /lib64 /lib6
     launch_in bwrap --dev-bind / /
 }
 
-# bats test_tags=core
+# bats test_tags=core,by-run
 @test "in bubblewrap with a root directory, PID and IPC namespaces of its own" {
     launch_in bwrap --unshare-user --unshare-pid --unshare-ipc "${own_root[@]}"
 }

@@ -90,7 +90,7 @@ after_test ()
     done
 }
 
-# bats test_tags=core
+# bats test_tags=core,by-run
 @test "with a ps, srun says once that a worker has failed, and that the others go on" {
     run_step -N3 -n4 --tf-tasks=chief,ps,worker:2 ./by-role worker0='exit 3' worker1='sleep 0.5; exit 4' chief='sleep 1'
     [ "$status" -eq 4 ] || fail "srun's exit code"
@@ -289,7 +289,8 @@ sleep 100')
     [ "$output" = $'trained\ntrained' ] || fail "a worker was stopped"
 }
 
-# bats test_tags=once
+# Plugin: without it, sbatch --export=NONE keeps no option.
+# bats test_tags=once,plugin
 @test "--tf-stop of a job is inherited by its steps, which can override it" {
     local script codes=$'3\ntrained\ntrained\n5\n8'
 

@@ -46,7 +46,7 @@ replaced ()
         fail "not this notice"
 }
 
-# bats test_tags=core,release
+# bats test_tags=core,release,by-run
 @test "every task of a list of workers learns its number and process 0" {
     variables -N2 -n2 --tf-tasks=worker:2 <<END
 0 JAX_COORDINATOR_ADDRESS=ADDRESS

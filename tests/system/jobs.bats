@@ -25,6 +25,7 @@ steps_ok ()
     [ "$(sed -n 's/.* ok digest=//p' <<< "$output" | sort -u | wc -l)" -eq "$2" ] || fail "not $2 dictionaries"
 }
 
+# bats test_tags=by-run
 @test "#SBATCH --tf-tasks is inherited by every srun of the script" {
     batch -N2 -n3 <<END
 #!/bin/bash

@@ -121,6 +121,7 @@ END
     [ "$status" -eq 0 ] && [ -z "$stderr" ] && [ "$(grep -c ' ok digest=' <<< "$output")" -eq 8 ] || fail "a task is not ok"
 }
 
+# bats test_tags=by-run
 @test "a heterogeneous step with a list for each component is one cluster" {
     run --separate-stderr slurm salloc -Q -N3 --ntasks-per-node=2 srun -Q \
         -N1 -n2 --tf-tasks=ps:2 "$task_check" --roles=ps,ps,worker,worker,chief : \
@@ -167,6 +168,7 @@ END
     ! grep -E '^(spank_tf:| )' <<< "$output" | grep -qvP '[^\r]\r$' || fail "a line does not end with CR LF"
 }
 
+# bats test_tags=by-run
 @test "standard input and its end reach every rank" {
     launch ps,worker,worker -N2 -n3 --tf-tasks=ps,worker:2 \
         sh -c 'echo "$SLURM_PROCID reads $(cat)"; exec "$@"' - <<< "a word"

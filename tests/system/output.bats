@@ -66,7 +66,7 @@ holds_three ()
 
 # --- the directory
 
-# bats test_tags=core
+# bats test_tags=core,by-run
 @test "each task has a file of its own for its output, and the terminal shows where it is" {
     run_step "$work/$logs" --tf-log-dir="$logs"
     holds_three "$logs"
@@ -356,6 +356,8 @@ truncate/worker0.log:1
 END
 }
 
+# Plugin: tf-run asks slurmctld, whose file is another one here.
+# bats test_tags=plugin
 @test "JobFileAppend=1 in slurm.conf appends, and --open-mode overrides it" {
     sed '$aJobFileAppend=1' "$SPANK_TF_CLUSTER/slurm.conf" > "$work/slurm.conf"
     [ "$(kept env SLURM_CONF="$work/slurm.conf" srun)" = 2 ]
@@ -516,6 +518,8 @@ prints_error_file ()
     refused "STEP: --tf-log-dir: on srun's host: $work/$logs/master.log: Is a directory" --tf-log-dir="$logs"
 }
 
+# Plugin: without it, sbatch refuses nothing.
+# bats test_tags=plugin
 @test "an invalid name is refused by srun and sbatch at once" {
     local name command long
 

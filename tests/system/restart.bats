@@ -48,7 +48,7 @@ step ()                     # LIST SCRIPT [OPTION...]
     echo "$stderr"
 }
 
-# bats test_tags=core,release
+# bats test_tags=core,release,by-run
 @test "a worker of a chief that is killed is restarted alone, with the same dictionary" {
     step chief,ps,worker:2 'case $SLURM_TF_ROLE$SLURM_TF_INDEX$life in
         chief0*) until [ "$(wc -l < $LIVES/2)" -ge 3 ]; do sleep 0.1; done;;

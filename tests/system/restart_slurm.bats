@@ -102,7 +102,7 @@ trains ()
     [ "$(grep TRAINED <<< "$output" | sort | xargs)" = "$1" ] || fail "${*:2}: $output"
 }
 
-# bats test_tags=core,release
+# bats test_tags=core,release,by-run
 @test "a program on standard input is read again by each life, and so is what it reads" {
     local python=/usr/bin/python3 options=(-N2 -n2 --tf-tasks=worker:2 --tf-restart=1,any)
 

@@ -81,7 +81,7 @@ received_40 ()
     [ "$(grep -c ' 40$' "$work/$2/received")" -ge "$1" ]
 }
 
-# bats test_tags=core,release
+# bats test_tags=core,release,by-run
 @test "signals that srun forwards are received once" {
     start_steps -v ../record-signals
     all_recording

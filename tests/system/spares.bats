@@ -272,6 +272,7 @@ END
     done
 }
 
+# bats test_tags=by-run
 @test "a task that fails three times without progress is replaced by a spare on another node" {
     run_lives 'case $rank.$life in 0.*) kill -9 $$;; ?.3) exit 0;; esac; exec sleep 1000' \
         --no-kill -w "$(node 1),$(node 2)" --ntasks-per-node=2 -m block --tf-tasks=worker,spare,worker,spare --tf-restart=3
