@@ -420,7 +420,8 @@ parents ()
 
 # slurmstepd 24.11 and later have handlers for SIGTERM and others; the task's process has them until its
 # program starts. The user's prolog keeps it from that.
-# bats test_tags=core,release
+# Plugin: without it, TaskProlog runs before a task has a role.
+# bats test_tags=core,release,plugin
 @test "a task that is stopped before its program starts does not start it" {
     cat > "$work/prolog" <<'END'
 #!/bin/sh

@@ -25,13 +25,23 @@ before_test ()
     work=$SPANK_TF_CLUSTER/work
     other_plugstack=()
     plugin=$(sed -n 's/^required //p' "$SPANK_TF_STAGE/etc/plugstack.conf.d/10-spank-tf.conf")
-    plugstack "required $plugin"
+    load_plugin
+}
+
+# With these arguments: load_plugin ARGUMENT…
+load_plugin ()
+{
+    if [[ ${SPANK_TF_BY_RUN-} ]]; then
+        export SLURM_TF_RUN=$*
+    else
+        plugstack "required $plugin $*"
+    fi
 }
 
 after_test ()
 {
     plugstack_everywhere
-    plugstack "required $plugin"
+    load_plugin
     eventually 20 no_other_job || fail "a job is left: $(slurm squeue)"
     eventually 10 no_process_left || fail "a process is left: $(pgrep -a -u "$user,$other_user")"
     if ! next_step || ! eventually 10 no_step_left; then
@@ -80,9 +90,14 @@ all_nodes_usable ()
 # for text that differs in every run.
 refused ()
 {
-    local line=$1 command printed
+    local line=$1 command printed mask=${mask-}
 
     shift
+    # Without the plugin sbatch and salloc refuse nothing, and tf-run speaks for srun.
+    if [[ ${SPANK_TF_BY_RUN-} ]]; then
+        [[ $line == srun:* ]] || return 0
+        mask+=';s/^tf-run: /srun: /'
+    fi
     command=$(printf '%.200q ' "$@")
     rm -f "$work"/started*
     [[ $1 != srun ]] || set -- env SLURM_JOB_ID="$job" "$@"
@@ -171,9 +186,9 @@ plugstack_everywhere ()
 @test "the name of an auxiliary task that has another meaning is refused, and so is a list of such names alone" {
     refused_everywhere '--tf-tasks: "+worker" (item 2): a role of the cluster has this name; choose another name' --tf-tasks=ps,+worker
     refused_everywhere '--tf-tasks-per-node: only auxiliary tasks; at least one task needs a role without +' --tf-tasks-per-node=+data:2
-    plugstack "required $plugin roles=logger"
+    load_plugin roles=logger
     refused_everywhere '--tf-tasks: "+logger" (item 2): a role of the cluster has this name; choose another name' --tf-tasks=worker,+logger
-    plugstack "required $plugin"
+    load_plugin
     refused 'srun: error: spank_tf: step J.S has only auxiliary tasks; at least one task needs a role without +' \
         srun -n1 --tf-tasks=+data touch started : -n1 --tf-tasks=+log touch started
 }
@@ -244,6 +259,8 @@ SCRIPT
     [ "$status" -eq 0 ] && [ "$output" = $'alone\nalone' ] && [ -z "$stderr" ] || fail "--tf-tasks=none does not override a list per node"
 }
 
+# Plugin: it is a variable of SPANK.
+# bats test_tags=plugin
 @test "an invalid inherited list is refused as one of srun" {
     SLURM_SPANK__SLURM_SPANK_OPTION_spank_tf_tf_tasks=ps,wroker \
         refused 'srun: error: spank_tf: --tf-tasks: "wroker" (item 2) is not a TensorFlow role; did you mean "worker"?' \
@@ -281,7 +298,8 @@ SCRIPT
         srun -N1 -n1 --tf-tasks=ps touch started : -N1 -n2 --tf-tasks=ps,evaluator touch started
 }
 
-# bats test_tags=core,release
+# Plugin: it is about sbatch and salloc.
+# bats test_tags=core,release,plugin
 @test "an option on a later component of a job is refused, because its script would not inherit it" {
     local line='given on component 1; give it on the first component of the job, and it is valid for all steps'
 
@@ -316,7 +334,8 @@ said ()
     grep -qxF "$2: spank_tf: $1. An srun with its own number of tasks may fit" <<< "$stderr" || fail "no line: ${*:2}: $stderr"
 }
 
-# bats test_tags=core,release
+# Plugin: it is about sbatch and salloc.
+# bats test_tags=core,release,plugin
 @test "a list that needs more tasks than the job has is named in a line by sbatch and salloc" {
     local line='this job has 3 tasks, but --tf-tasks lists 10 (ps,worker:9). Use ps,worker:2, or ps,worker:rest to fit any number'
 
@@ -344,7 +363,8 @@ accepted ()
     [ "$status" -eq 0 ] && [[ $output != *spank_tf* ]] || fail "it is refused: sbatch $*"
 }
 
-# bats test_tags=core,release
+# Plugin: it is about sbatch and salloc.
+# bats test_tags=core,release,plugin
 @test "sbatch says nothing of a list that the job fits, or whose number of tasks is not known" {
     script
     accepted -n3 --tf-tasks=ps,worker:2 script
@@ -374,7 +394,7 @@ accepted ()
     refused "$why" srun -n1 --tf-restart=1 --container /none --tf-tasks=worker touch started
     refused "$why" env SRUN_CONTAINER=/none SLURM_JOB_ID="$job" srun -n1 --tf-tasks=worker --tf-restart=1 touch started
     # A site's default is no wish of the user's, and --container alone is Slurm's business.
-    plugstack "required $plugin restart=1"
+    load_plugin restart=1
     run slurm env SLURM_JOB_ID="$job" srun -n1 --container=/none --tf-tasks=worker true
     [[ $output != *spank_tf* ]] || fail "the plugin refuses --container"
     run slurm env SLURM_JOB_ID="$job" srun -n1 --container=/none --tf-tasks=worker --tf-restart=0 true
@@ -398,14 +418,14 @@ accepted ()
         srun -w "$(node 3)" -n1 --tf-tasks=worker --tf-ports=6818-6818 touch started
     refused "srun: error: spank_tf: step J.S: worker 0 (rank 0, $(node 3)): no port of 6818-6818 is free" \
         srun -w "$(node 3)" -n1 --tf-tasks=worker --tf-ports=6818-6818 --tf-hold=no touch started
-    plugstack "required $plugin ports=6818-6818"
+    load_plugin ports=6818-6818
     refused "srun: error: spank_tf: step J.S: worker 0 (rank 0, $(node 3)): no port of 6818-6818 is free" \
         srun -w "$(node 3)" -n1 --tf-tasks=worker touch started
 }
 
 @test "a rendezvous that gets no port is reported by srun" {
     # slurmctld listens there, as root.
-    plugstack "required $plugin rendezvous_ports=6817-6817"
+    load_plugin rendezvous_ports=6817-6817
     refused "srun: error: spank_tf: srun's rendezvous: no port of 6817-6817 is free" srun -n1 --tf-tasks=worker touch started
 }
 
@@ -428,7 +448,8 @@ refused_site ()
     [ "$status" -eq 0 ] && [ "$output" = runs ] || fail "a step that does not use us hears of \"$*\""
 }
 
-# bats test_tags=core,release
+# Plugin: it is about plugstack.conf.
+# bats test_tags=core,release,plugin
 @test "an invalid site argument is reported to steps that use the plugin, and to no others" {
     refused_site 'timeout: "soon" is not a time from 1 to 604800 seconds, as in 300, 5m or 5:00' timeout=soon
     refused_site 'libexecdir: an absolute path is needed' libexecdir=lib
@@ -439,6 +460,8 @@ refused_site ()
     refused_site 'hold: "\x1b" is neither yes nor no' hold=$'\e'
 }
 
+# Plugin: it is about plugstack.conf.
+# bats test_tags=plugin
 @test "an invalid site argument is reported by sbatch and salloc, too" {
     plugstack "required $plugin tiemout=5"
     run slurm salloc -Q -n1 echo runs
@@ -448,7 +471,8 @@ refused_site ()
     refused 'salloc: error: spank_tf: plugstack.conf: "tiemout=5" is not an argument of spank_tf' salloc -n1 --tf-tasks=worker touch started
 }
 
-# bats test_tags=release
+# Plugin: it is about plugstack.conf.
+# bats test_tags=release,plugin
 @test "an invalid site argument is in slurmd's log" {
     local name pid
 
@@ -468,7 +492,8 @@ gone ()
     ! kill -0 "$1" 2> /dev/null
 }
 
-# bats test_tags=core,release
+# Plugin: it is about plugstack.conf.
+# bats test_tags=core,release,plugin
 @test "a rendezvous that cannot be started is reported, and no rank starts" {
     local lib=$work/lib line
 
@@ -485,6 +510,8 @@ gone ()
     refused_step "$lib/tf-rendezvous ended before it had read its configuration, exit 1" --tf-tasks=ps,worker:2
 }
 
+# Plugin: it is about plugstack.conf.
+# bats test_tags=plugin
 @test "a node needs none of the programs where tasks end by themselves, but a line says what is missing" {
     plugstack_on "$(node 1)" "required $plugin libexecdir=/nowhere"
     run --separate-stderr slurm env SLURM_JOB_ID="$job" srun -w "$(node 1),$(node 2)" -N2 -n2 --tf-tasks=worker:2 "$task_check" --roles=worker,worker
@@ -493,7 +520,8 @@ gone ()
         fail "nothing says that there are no supervisors"
 }
 
-# bats test_tags=core,release
+# Plugin: it is about plugstack.conf.
+# bats test_tags=core,release,plugin
 @test "an optional plugin launches correctly, or refuses the step" {
     plugstack "optional $plugin"
     run --separate-stderr slurm env SLURM_JOB_ID="$job" srun -N2 -n2 --tf-tasks=ps,worker "$task_check" --roles=ps,worker
@@ -502,6 +530,8 @@ gone ()
     refused_step 'step J.S has 3 tasks, but --tf-tasks lists 2 (ps,worker). Use ps,worker:2, or ps,worker:rest to fit any number' --tf-tasks=ps,worker
 }
 
+# Plugin: it is about plugstack.conf.
+# bats test_tags=plugin
 @test "an optional plugin refuses contradicting components" {
     plugstack "optional $plugin"
     refused 'srun: error: spank_tf: --tf-tasks: component 2 has no list; give one to each component, or one for the whole step' \
@@ -510,6 +540,8 @@ gone ()
         srun -n1 --tf-tasks=worker:3 --tf-timeout=5 touch started : -n1 --tf-timeout=6 touch started : -n1 touch started
 }
 
+# Plugin: it is about plugstack.conf.
+# bats test_tags=plugin
 @test "an optional plugin refuses invalid site arguments" {
     plugstack "optional $plugin libexecdir=/nowhere"
     refused_step '/nowhere/tf-rendezvous: No such file or directory; spank-tf is not installed completely on this host' --tf-tasks=ps,worker:2
@@ -531,19 +563,24 @@ gone ()
 
 # --- half a plugin
 
+# Plugin: it is about plugstack.conf.
+# bats test_tags=plugin
 @test "a rank with a list but without a rendezvous exits, as under srun --async" {
     plugstack "required $plugin" "required $SPANK_TF_PROGRAMS/other_plugin.so unset"
     refused 'slurmstepd: error: spank_tf: --tf-tasks needs an srun that waits for its step and has spank_tf; no rendezvous was exported' \
         srun -N2 -n3 --tf-tasks=ps,worker:2 touch started
 }
 
+# Plugin: it is about plugstack.conf.
+# bats test_tags=plugin
 @test "with the plugin on the nodes only, srun does not know the options" {
     plugstack_on login
     run slurm env SLURM_JOB_ID="$job" srun -n1 --tf-tasks=worker touch started
     [ "$status" -ne 0 ] && [ ! -e "$work/started" ] && [ "${lines[0]}" = "srun: unrecognized option '--tf-tasks=worker'" ] || fail "it is not so"
 }
 
-# bats test_tags=core,release
+# Plugin: it is about plugstack.conf.
+# bats test_tags=core,release,plugin
 @test "with the plugin on some nodes only, these start no program" {
     local line
 
@@ -558,6 +595,8 @@ gone ()
         sh -c 'case $SLURM_PROCID in 0) touch started;; esac'
 }
 
+# Plugin: it is about plugstack.conf.
+# bats test_tags=plugin
 @test "a batch script on a node without the plugin starts no program on the nodes that have it" {
     plugstack_on "$(node 1)"
     cat > "$work/script" <<'SCRIPT'
