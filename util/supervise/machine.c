@@ -740,7 +740,8 @@ void machine_slurmstepd_died (struct machine *m, int64_t now)
 
 void machine_init (struct machine *m, const struct supervisor_config *config)
 {
-    *m = (struct machine){ .config = config, .number = -1, .phase = MACHINE_BEGINS, .goal = GOAL_FIRST };
+    *m = (struct machine){ .config = config, .number = -1, .phase = MACHINE_BEGINS };
+    m->goal = GOAL_FIRST;
     m->lease.config = m->signals.config = config;
 }
 
