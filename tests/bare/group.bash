@@ -118,7 +118,7 @@ try_wheel ()
     apt-get -q update && apt-get -q install -y --no-install-recommends python3-venv slurm-client || return
     ! command -v cc || return
     python3 -m venv /srv/venv && /srv/venv/bin/pip install --no-index /tmp/spank_tf-*.whl || return
-    . /srv/venv/bin/activate
+    PATH=/srv/venv/bin:$PATH
     cd / && python -c 'import spank_tf_watchdog' && tf-run --help > /dev/null && tf-exec --help > /dev/null || return
     printf '%s\n' ClusterName=c SlurmctldHost=localhost NodeName=localhost 'PartitionName=p Nodes=ALL' > /etc/slurm/slurm.conf
     tf-run --tf-tasks=ps,wroker srun -n2 true 2>&1 | grep -F 'did you mean "worker"?' || return

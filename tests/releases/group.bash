@@ -5,7 +5,7 @@
 # shellcheck disable=SC2154  # tests/run has set the variables
 
 # Start the tests of a release in its root file system, by its own tests/run: the unit tests (after a build in
-# which a warning is an error), of the system tests those with the tag "release", and the tests of PyTorch, where that
+# which a warning is an error), of the system tests those with the tag "release", by tf-run those with "by-run", and the tests of PyTorch, where that
 # release's is installed. One bats file at a time, because the releases run beside each other. What it prints waits
 # in a file: start_release NAME ROOT
 start_release ()
@@ -16,7 +16,7 @@ start_release ()
     [[ ! -e $root/usr/bin/torchrun ]] || more=(tensorflow/torch.bats)
     rm -rf "$root$work/run"
     "$top/tests/releases/enter" "$root" env SPANK_TF_USERS="$(users_in_roots)" "$top/tests/run" --jobs=1 --tags=release \
-        --proctrack=cgroup,cgroup-v2 unit system "${more[@]}" < /dev/null > "$run/$name.output" 2>&1 &
+        --proctrack=cgroup,cgroup-v2 unit system by_run "${more[@]}" < /dev/null > "$run/$name.output" 2>&1 &
 }
 
 # Print the root file system of a release, or why there is none.
