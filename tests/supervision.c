@@ -28,6 +28,7 @@
 #include "protocol/fields.h"
 #include "protocol/hello.h"
 #include "protocol/supervisor_config.h"
+#include "reports.h"
 #include "simulation.h"
 #include "supervise/descendants.h"
 
@@ -417,7 +418,7 @@ static void _check_report (const struct exit_report *report, const char *expecte
 {
     struct exit_report_text room;
 
-    if (strcmp (exit_report_print (report, &room), expected) != 0)
+    if (strcmp (report_print (report, &room), expected) != 0)
         die ("tf-supervise reported \"%s\", not \"%s\"", room.text, expected);
 }
 

@@ -22,6 +22,7 @@
 
 #include "common/deadline.h"
 #include "protocol/answer.h"
+#include "reports.h"
 #include "simulation.h"
 #include "supervise/descendants.h"
 #include "supervision.h"
@@ -82,7 +83,7 @@ static void _check (const struct status *status, const struct wanted *wanted)
     const struct life_report *life = &status->life;
     struct exit_report_text room;
 
-    if (strcmp (exit_report_print (&status->report, &room), wanted->report) != 0)
+    if (strcmp (report_print (&status->report, &room), wanted->report) != 0)
         die ("the report is %s instead of %s", room.text, wanted->report);
     if (life->life != wanted->life || life->asked_signal > 0)
         die ("life %d%s instead of %d", life->life, life->asked_signal ? ", asked" : "", wanted->life);

@@ -39,7 +39,6 @@ static void _check_cpus (const char *text)
         return;
     CHECK (cpus_parse (&again, cpus_print (&cpus, room)) == 0);
     CHECK (memcmp (&cpus, &again, sizeof (cpus)) == 0);
-    CHECK (cpus_meet (&cpus, &again) == !cpus_are_none (&cpus));
 }
 
 static void _check_interface (const struct interface *interface, const char *text)

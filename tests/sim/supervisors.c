@@ -264,7 +264,6 @@ void supervisor_begin (int i)
                                             .spare = w.plan->kind[i] == RULES_SPARE,
                                             .prints = i == 0 };
     s->watched = c->watch.seconds && w.rank[i].place && w.rank[i].place->duty.works;
-    machine_init (&s->machine, &s->config);
-    machine_start (&s->machine, w.now);
+    machine_start (&s->machine, &s->config, w.now);
     s->had_life = s->config.spare;
 }

@@ -36,7 +36,7 @@ TEST (no_request_gets_the_late_reply_to_another)
         for (;;)
             pause ();
     assert_int_equal (socketpair (AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
-    lives_init (&lives, fork_server, pair[0]);
+    lives = (struct lives){ .fork_server = fork_server, .requests = pair[0], .answer = -1 };
     late = true;
     assert_int_equal (lives_begin (&lives, 1, -1, &err), -1);
     assert_string_equal (err.text, "tf-fork-server, which starts it, does not answer");

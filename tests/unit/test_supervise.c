@@ -194,8 +194,7 @@ static void play_task (char *event)
             story_unknown (event);
     now = 100000;
     world.link = (struct link){ .heard = now, .since = now, .stands = true };
-    machine_init (&machine, &config);
-    machine_start (&machine, now);
+    machine_start (&machine, &config, now);
 }
 
 static void play_order (char *event)

@@ -94,18 +94,3 @@ const char *cpus_print (const struct cpus *cpus, char room[CPUS_MAX_TEXT])
     *p = '\0';
     return room;
 }
-
-bool cpus_are_none (const struct cpus *cpus)
-{
-    static const struct cpus none;
-
-    return memcmp (cpus, &none, sizeof (none)) == 0;
-}
-
-bool cpus_meet (const struct cpus *a, const struct cpus *b)
-{
-    for (size_t i = 0; i < sizeof (a->bits); i++)
-        if (a->bits[i] & b->bits[i])
-            return true;
-    return false;
-}

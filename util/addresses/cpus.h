@@ -23,8 +23,6 @@ int cpus_self (struct cpus *cpus);
 /* True if the set has as many CPUs as this node has online. */
 bool cpus_are_all (const struct cpus *cpus);
 
-bool cpus_are_none (const struct cpus *cpus);
-
 /* -1 if the text is not a mask. */
 int cpus_parse (struct cpus *cpus, const char *text);
 
@@ -33,8 +31,5 @@ int cpus_read (struct cpus *cpus, const char *path);
 
 /* Returns `room`. */
 const char *cpus_print (const struct cpus *cpus, char room[CPUS_MAX_TEXT]);
-
-/* True if the sets have a CPU in common. */
-bool cpus_meet (const struct cpus *a, const struct cpus *b);
 
 #endif

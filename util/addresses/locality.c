@@ -116,13 +116,14 @@ static bool _has_hwloc_variable (char *const env[])
 static int _read_sysfs (const struct interface *list, int count, char *text)
 {
     char path[sizeof ("/sys/class/net//device/local_cpus") + IF_NAMESIZE], room[CPUS_MAX_TEXT];
+    static const struct cpus none;
     struct cpus cpus;
 
     for (int i = 0; i < count; i++) {
         if (!_is_first (list, i))
             continue;
         snprintf (path, sizeof (path), "/sys/class/net/%s/device/local_cpus", list[i].name);
-        if (cpus_read (&cpus, path) < 0 || cpus_are_none (&cpus))
+        if (cpus_read (&cpus, path) < 0 || memcmp (&cpus, &none, sizeof (none)) == 0)
             return -1;
         text += sprintf (text, "%s %s\n", list[i].name, cpus_print (&cpus, room));
     }

@@ -79,7 +79,7 @@ int diag_dump (unsigned int states, int port, diag_see_fn *see, void *arg)
     return six < 0 ? -1 : four + six;
 }
 
-static int _address (int family, const void *bytes, struct address *address)
+int diag_address (int family, const void *bytes, struct address *address)
 {
     union {
         struct sockaddr any;
@@ -96,12 +96,7 @@ static int _address (int family, const void *bytes, struct address *address)
 
 int diag_peer (const struct inet_diag_msg *socket, struct address *address)
 {
-    if (_address (socket->idiag_family, socket->id.idiag_dst, address) < 0)
+    if (diag_address (socket->idiag_family, socket->id.idiag_dst, address) < 0)
         return -1;
     return ntohs (socket->id.idiag_dport);
-}
-
-int diag_local (const struct inet_diag_msg *socket, struct address *address)
-{
-    return _address (socket->idiag_family, socket->id.idiag_src, address);
 }

@@ -22,7 +22,7 @@ int diag_dump (unsigned int states, int port, diag_see_fn *see, void *arg);
 /* The port of the other end, and its address. -1 if that is not an IP address. */
 int diag_peer (const struct inet_diag_msg *socket, struct address *address);
 
-/* The address of this end. -1 if that is not an IP address. */
-int diag_local (const struct inet_diag_msg *socket, struct address *address);
+/* The address of an end, idiag_src or idiag_dst. -1 if that is not an IP address. */
+int diag_address (int family, const void *bytes, struct address *address);
 
 #endif

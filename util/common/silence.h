@@ -25,16 +25,11 @@
 void silence_watch (int fd, int lost_after, int broken_ms);
 
 /*
- * Milliseconds since the peer's kernel has answered; 0 if that is not known, as of a socket that is not
- * TCP.
+ * Milliseconds since the peer's kernel has answered; and, unless NULL, how many segments have come from the
+ * peer, with the questions of its kernel, which are no answers. Both are 0 if that is not known, as of a
+ * socket that is not TCP.
  */
-int silence_ms (int fd);
-
-/*
- * How many segments have come from the peer, including the questions of its kernel, which silence_ms () does
- * not see. 0 if that is not known.
- */
-uint32_t silence_segments (int fd);
+int silence_ms (int fd, uint32_t *segments);
 
 /* The kernel asks ten times until a peer is lost, but not more often than necessary. */
 #define SILENCE_MOST_INTERVAL 5

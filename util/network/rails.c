@@ -10,6 +10,15 @@
 
 #include "addresses/cpus.h"
 
+/* The sets have a CPU in common. */
+static bool _meet (const struct cpus *a, const struct cpus *b)
+{
+    for (size_t i = 0; i < sizeof (a->bits); i++)
+        if (a->bits[i] & b->bits[i])
+            return true;
+    return false;
+}
+
 /* Find the interfaces close to `cpus`, or all if none is close. Returns how many there are. */
 static size_t _find_close (bool *is_close, const char *cpus, const char *const *local, size_t interfaces)
 {
@@ -19,7 +28,7 @@ static size_t _find_close (bool *is_close, const char *cpus, const char *const *
 
     for (size_t j = 0; j < interfaces; j++) {
         is_close[j] =
-            anywhere || !local[j] || cpus_parse (&interface, local[j]) < 0 || cpus_meet (&rank, &interface);
+            anywhere || !local[j] || cpus_parse (&interface, local[j]) < 0 || _meet (&rank, &interface);
         count += is_close[j];
     }
     for (size_t j = 0; count == 0 && j < interfaces; j++)

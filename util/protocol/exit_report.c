@@ -29,17 +29,6 @@ static const struct field row[] = {
 
 const struct fields exit_report_fields = FIELDS ("an exit report", row);
 
-const char *exit_report_print (const struct exit_report *report, struct exit_report_text *room)
-{
-    const char *kind = kind_name[report->kind];
-
-    if (report->kind == EXIT_REPORT_STOPPED || report->kind == EXIT_REPORT_HUNG)
-        snprintf (room->text, sizeof (room->text), "%s", kind);
-    else
-        snprintf (room->text, sizeof (room->text), "%s %d", kind, report->number);
-    return room->text;
-}
-
 static const char *_describe_report (const struct exit_report *report, const char *exit,
                                      struct exit_report_text *room)
 {

@@ -41,10 +41,10 @@ struct exit_report_text {
     char text[sizeof ("exit code -2147483648" EXIT_REPORT_NOT_STARTED)];
 };
 
-/* The result lives in *room. */
-const char *exit_report_print (const struct exit_report *report, struct exit_report_text *room);
-
-/* For a sentence, with what else is known: "exit code 3", "signal 9 (out of memory)", "killed after 10 s". */
+/*
+ * For a sentence, with what else is known: "exit code 3", "signal 9 (out of memory)", "killed after 10 s".
+ * The result lives in *room.
+ */
 const char *exit_report_describe (const struct exit_report *report, struct exit_report_text *room);
 
 /* For a table: "exit 3", and otherwise the same. */

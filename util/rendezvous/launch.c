@@ -124,6 +124,14 @@ static void _refuse (struct server *server, const char *why)
     _answer_all (server);
 }
 
+/* Its job had other steps before. */
+static bool _is_later (struct step *step)
+{
+    const char *number = strchr (step_roster (step)->step.number, '.');
+
+    return number && strtol (number + 1, NULL, 10) > 0;
+}
+
 /* With --tf-log-dir: from now on every message goes to master.log too. */
 static int _open_log (struct server *server, struct errtext *err)
 {
@@ -134,7 +142,7 @@ static int _open_log (struct server *server, struct errtext *err)
 
     if (!dir)
         return 0;
-    server->config.log_append |= server->config.log_append_later && step_is_later (server->step);
+    server->config.log_append |= server->config.log_append_later && _is_later (server->step);
     if ((used = console_open_log (dir, server->config.log_append, &why)) < 0)
         return errtext_set (err, "%s: --tf-log-dir: on srun's host: %s", step_name (server->step), why.text);
     snprintf (line, sizeof (line), "spank_tf: %s begins, in attempt %d of its job\n",

@@ -93,13 +93,6 @@ const char *step_name (const struct step *step)
     return step->roster.step.name;
 }
 
-bool step_is_later (const struct step *step)
-{
-    const char *number = strchr (step->roster.step.number, '.');
-
-    return number && strtol (number + 1, NULL, 10) > 0;
-}
-
 const struct rendezvous_config *step_config (const struct step *step)
 {
     return step->config;

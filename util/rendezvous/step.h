@@ -31,9 +31,6 @@ const struct rendezvous_config *step_config (const struct step *step);
 /* "step 12.0" */
 const char *step_name (const struct step *step);
 
-/* True if its job had other steps before. */
-bool step_is_later (const struct step *step);
-
 /* Its ranks; empty before the first one has registered. */
 struct roster *step_roster (struct step *step);
 

@@ -273,13 +273,14 @@ static void _perform (struct server *server)
  */
 static int64_t _silence_ms (const struct server *server, struct peer *peer)
 {
-    uint32_t segments = silence_segments (peer->fd);
+    uint32_t segments;
+    int silent_ms = silence_ms (peer->fd, &segments);
 
     if (segments != peer->segments) {
         peer->segments = segments;
         peer->heard = server->now;
     }
-    return moment_first (server->now - peer->heard, silence_ms (peer->fd));
+    return moment_first (server->now - peer->heard, silent_ms);
 }
 
 static void _ask_heard (struct server *server)

@@ -140,12 +140,6 @@ void abandoned_start (struct abandoned *a)
         _tell_failure (a, program, error);
 }
 
-void abandoned_reaped (struct abandoned *a, pid_t child)
-{
-    if (child == a->program)
-        a->program = 0;
-}
-
 void abandoned_finish (struct abandoned *a)
 {
     struct deadline deadline = deadline_in_ms (FINISH_MS);

@@ -19,7 +19,7 @@
 struct abandoned {
     const struct supervisor_config *config;
     char slurm[PATH_MAX];           /* the directory of Slurm's commands, or "" */
-    pid_t program;                  /* that runs, or 0 */
+    pid_t program;                  /* that runs; 0: none, which its end sets */
     int64_t due;                    /* when to look again, or INT64_MAX */
     int attempts;
 };
@@ -40,9 +40,6 @@ bool abandoned_asks (struct abandoned *abandoned, int64_t since, int64_t now);
 
 /* Start the program. That the first attempt fails is told in the node's syslog. */
 void abandoned_start (struct abandoned *abandoned);
-
-/* A child has ended: if it was the program, another one can be started. */
-void abandoned_reaped (struct abandoned *abandoned, pid_t child);
 
 /*
  * Slurm ends the job, perhaps because the program has asked for it: give that the time to write its line

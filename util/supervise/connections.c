@@ -52,7 +52,8 @@ static void _add_connection (const struct inet_diag_msg *socket, void *arg)
     }
     c = &all->connection[all->count];
     *c = (struct connection){ .inode = socket->idiag_inode, .port_here = ntohs (socket->id.idiag_sport) };
-    if ((c->port_there = diag_peer (socket, &c->there)) >= 0 && diag_local (socket, &c->here) == 0)
+    if ((c->port_there = diag_peer (socket, &c->there)) >= 0
+        && diag_address (socket->idiag_family, socket->id.idiag_src, &c->here) == 0)
         all->count++;
 }
 

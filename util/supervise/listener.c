@@ -11,14 +11,6 @@
 
 /* A server listens as long as its program works, so one that starts late is seen, too. */
 #define PAUSE_MIN_MS 1000
-#define PAUSE_MAX_MS 30000
-
-int listener_find (int port)
-{
-    int found = diag_dump (1U << TCP_LISTEN, port, NULL, NULL);
-
-    return found > 0 ? 1 : found;
-}
 
 void listener_init (struct listener *l, int port, int master_port)
 {
@@ -34,11 +26,6 @@ void listener_begin (struct listener *l)
     l->due = l->use == ADDRESS_USED || l->hidden ? deadline_never () : deadline_in_ms (l->pause_ms);
 }
 
-bool listener_is_young (const struct listener *l)
-{
-    return l->pause_ms < PAUSE_MAX_MS;
-}
-
 void listener_hide (struct listener *l)
 {
     l->hidden = true;
@@ -52,7 +39,7 @@ void listener_look (struct listener *l)
         return;
     l->use = ADDRESS_UNUSED;
     for (size_t i = 0; i < sizeof (l->port) / sizeof (l->port[0]); i++) {
-        int found = l->port[i] ? listener_find (l->port[i]) : 0;
+        int found = l->port[i] ? diag_dump (1U << TCP_LISTEN, l->port[i], NULL, NULL) : 0;
 
         if (found > 0) {
             l->use = ADDRESS_USED;
@@ -64,6 +51,6 @@ void listener_look (struct listener *l)
             return;
         }
     }
-    l->pause_ms = 2 * l->pause_ms < PAUSE_MAX_MS ? 2 * l->pause_ms : PAUSE_MAX_MS;
+    l->pause_ms = 2 * l->pause_ms < LISTENER_LONGEST_PAUSE_MS ? 2 * l->pause_ms : LISTENER_LONGEST_PAUSE_MS;
     l->due = deadline_in_ms (l->pause_ms);
 }

@@ -12,6 +12,8 @@
 #include "common/deadline.h"
 #include "protocol/life_report.h"
 
+#define LISTENER_LONGEST_PAUSE_MS 30000
+
 struct listener {
     int port[2];                /* 0: none */
     enum address_use use;       /* in all lives of the task */
@@ -26,16 +28,10 @@ void listener_init (struct listener *listener, int port, int master_port);
 /* A life of the task begins: look often again, unless nothing is left to know. */
 void listener_begin (struct listener *listener);
 
-/* True while pauses grow: only then a look at all processes of the node costs little. */
-bool listener_is_young (const struct listener *listener);
-
 /* The program has a network namespace of its own, or may have one: nothing can be known of it. */
 void listener_hide (struct listener *listener);
 
 /* Ask the kernel, if that is due. */
 void listener_look (struct listener *listener);
-
-/* 1: a process of this network namespace listens on the port; 0: none does; -1: the kernel does not tell. */
-int listener_find (int port);
 
 #endif

@@ -26,11 +26,6 @@
 #define HAS_ENDED "tf-fork-server, which starts it, has ended"
 #define DOES_NOT_ANSWER "tf-fork-server, which starts it, does not answer"
 
-void lives_init (struct lives *lives, pid_t fork_server, int requests)
-{
-    *lives = (struct lives){ .requests = requests, .answer = -1, .fork_server = fork_server };
-}
-
 static void _close_requests (struct lives *lives)
 {
     if (lives->requests >= 0)

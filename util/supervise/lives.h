@@ -16,7 +16,7 @@
 #include "protocol/frame.h"
 
 struct lives {
-    int requests;               /* to the fork server; -1: there is none */
+    int requests;               /* the socket to the fork server; -1: there is none */
     bool over;                  /* there is no other life */
     pid_t fork_server;          /* a child that belongs to no life; 0: there is none */
     int answer;                 /* a file that is to be sent to the fork server; -1: none */
@@ -26,9 +26,6 @@ struct lives {
      */
     bool serves;
 };
-
-/* `requests` is the socket to the fork server. */
-void lives_init (struct lives *lives, pid_t fork_server, int requests);
 
 /*
  * The lives from the next one on have this answer (protocol/answer.h). -1 and err if there is no memory.

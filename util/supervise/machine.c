@@ -738,16 +738,12 @@ void machine_slurmstepd_died (struct machine *m, int64_t now)
         _tell_no_life (m);
 }
 
-void machine_init (struct machine *m, const struct supervisor_config *config)
+/* A spare is a task that has been stopped before its program started, and waits to be restarted. */
+void machine_start (struct machine *m, const struct supervisor_config *config, int64_t now)
 {
     *m = (struct machine){ .config = config, .number = -1, .phase = MACHINE_BEGINS };
     m->goal = GOAL_FIRST;
     m->lease.config = m->signals.config = config;
-}
-
-/* A spare is a task that has been stopped before its program started, and waits to be restarted. */
-void machine_start (struct machine *m, int64_t now)
-{
     m->now = m->run = now;
     m->lease.link = (struct link){ .heard = now, .since = now, .stands = true };
     m->lease.ended = -1;

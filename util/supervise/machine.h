@@ -124,9 +124,8 @@ struct machine {
     int effects;
 };
 
-/* The configuration, which a spare's place may change, must live as long. Then machine_start () begins. */
-void machine_init (struct machine *machine, const struct supervisor_config *config);
-void machine_start (struct machine *machine, int64_t now);
+/* The configuration, which a spare's place may change, must live as long. */
+void machine_start (struct machine *machine, const struct supervisor_config *config, int64_t now);
 
 /* The next effect, which is to be performed before the next input; false if there is none. */
 bool machine_effect (struct machine *machine, struct effect *effect);

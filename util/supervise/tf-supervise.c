@@ -160,7 +160,8 @@ static void _reap (struct supervisor *s)
 
         if (!proc_reap (child, &status))
             continue;
-        abandoned_reaped (&s->abandoned, child);
+        if (child == s->abandoned.program)
+            s->abandoned.program = 0;
         if (lives_reaped (&s->lives, child))
             machine_no_life (&s->machine, _now (),
                              is_task ? "it ended before its program could start"
@@ -372,10 +373,14 @@ static int _begin_program (struct supervisor *s, int number, struct errtext *err
 static void _begin_life (struct supervisor *s, int number)
 {
     bool further = s->machine.number >= 0, prepared = s->lives.fork_server && !s->lives.serves;
-    struct frame *answer = further ? uplink_take_answer (s->uplink) : NULL;
+    struct frame *answer = NULL;
     bool fails;
     struct errtext err;
 
+    if (further) {
+        answer = s->uplink->answer;
+        s->uplink->answer = NULL;
+    }
     fails = _take_answer (s, answer, &err) < 0 || (!prepared && _begin_program (s, number, &err) < 0);
     frame_destroy (answer);
     if (fails) {
@@ -600,7 +605,8 @@ static void _look_for_listener (struct supervisor *s)
         s->started_ms = (int)(_now () - s->began);
         _tell (s);
     }
-    if (s->listener.use == ADDRESS_UNUSED && listener_is_young (&s->listener))
+    /* While pauses grow: only then a look at all processes of the node costs little. */
+    if (s->listener.use == ADDRESS_UNUSED && s->listener.pause_ms < LISTENER_LONGEST_PAUSE_MS)
         _check_network (s);
     if (s->listener.use == ADDRESS_UNUSED)
         connections_look (&s->peers, _apart (s));
@@ -615,7 +621,7 @@ static void _look_at_attempts (struct supervisor *s)
 
 static void _serve_uplink (struct supervisor *s, short revents)
 {
-    const struct goal *goal = uplink_goal (s->uplink);
+    const struct goal *goal = &s->uplink->goal;
     enum uplink_event event = uplink_serve (s->uplink, revents);
 
     bool asked;
@@ -794,11 +800,11 @@ static int _prepare (struct supervisor *s, struct errtext *err)
         return errtext_set (err, "%s", strerror (errno));
     /* The death of slurmstepd wakes this process; nothing else does SIGCHLD. */
     prctl (PR_SET_PDEATHSIG, SIGCHLD);
-    machine_init (&s->machine, &s->config);
     listener_init (&s->listener, s->config.task_port, s->config.master_port);
     attempts_init (&s->attempts);
     abandoned_init (&s->abandoned, &s->config);
-    lives_init (&s->lives, s->config.fork_server, SUPERVISOR_LIVES_FD);
+    s->lives =
+        (struct lives){ .fork_server = s->config.fork_server, .requests = SUPERVISOR_LIVES_FD, .answer = -1 };
     input_init (&s->input, &s->config);
     if (tee_start (&s->tee, &s->config, err) < 0 || _start_log (s, err) < 0)
         return -1;
@@ -823,7 +829,7 @@ int main (int argc, char *argv[])
         /* The fork server ends, too: it sees end-of-file. */
         _exit (1);
     }
-    machine_start (&s.machine, _now ());
+    machine_start (&s.machine, &s.config, _now ());
     _perform_all (&s);
     _run (&s);
     _leave (&s);

@@ -27,29 +27,14 @@
 #define PAUSE_CUT_OFF_MS 1000
 /* The connection is broken if a report is not acknowledged for so long. */
 #define REPORT_LOST_MS 5000
-struct uplink {
-    enum { CONNECTED, CONNECTING, PAUSING } state;
-    int fd;
-    const struct supervisor_config *config;
-    struct deadline next;           /* of the state */
-    struct deadline stable;         /* a connection that lasts until then was not a failure */
-    int pause_ms;
-    struct link link;
-    bool known;                     /* what is connected has the server's token */
-    bool fresh;                     /* nothing was told on it */
-    struct frame_reader reader;
-    int report;                     /* the number of the report in the last status; 0: the task runs */
-    struct goal goal;               /* the last */
-    struct frame *answer;           /* that came with one, or NULL */
-};
 
 /* As far as the kernel knows, which asks with spares only (common/silence.h). */
 static void _hear (struct uplink *u)
 {
     int64_t now = deadline_in_ms (0).at_ms;
-    int silent_ms = u->config->lost_after > 0 ? silence_ms (u->fd) : 0;
+    int silent_ms = u->config->lost_after > 0 ? silence_ms (u->fd, NULL) : 0;
 
-    if (u->state == CONNECTED && u->known && now - silent_ms > u->link.heard)
+    if (u->state == UPLINK_UP && u->known && now - silent_ms > u->link.heard)
         u->link.heard = now - silent_ms;
 }
 
@@ -71,7 +56,7 @@ static void _pause (struct uplink *u)
 
     _hear (u);
     /* Its end without a reset says that this process is dead. */
-    if (u->state == CONNECTED)
+    if (u->state == UPLINK_UP)
         tcp_abort (u->fd);
     else if (u->fd >= 0)
         close (u->fd);
@@ -83,7 +68,7 @@ static void _pause (struct uplink *u)
     u->pause_ms = 2 * u->pause_ms < longest_ms ? 2 * u->pause_ms : longest_ms;
     if (u->link.stands)
         _set_stands (u, false);
-    u->state = PAUSING;
+    u->state = UPLINK_PAUSING;
 }
 
 /* The rendezvous has not told that it has the report. */
@@ -102,7 +87,7 @@ static void _set_connected (struct uplink *u)
     else
         tcp_keep_alive (u->fd, lost_ms);
     u->next = deadline_never ();
-    u->state = CONNECTED;
+    u->state = UPLINK_UP;
 }
 
 /* -1 if it cannot be sent. The frame may be NULL. */
@@ -131,7 +116,7 @@ static void _connect (struct uplink *u)
         return;
     }
     u->next = deadline_in_ms (lost_after ? silence_interval (lost_after) * 1000 : CONNECT_MS);
-    u->state = CONNECTING;
+    u->state = UPLINK_CONNECTING;
 }
 
 /* connect () has succeeded or failed. What is there now is not known before it speaks. */
@@ -228,7 +213,7 @@ void uplink_destroy (struct uplink *u)
 
 struct deadline uplink_poll (const struct uplink *u, struct pollfd *pfd)
 {
-    *pfd = (struct pollfd){ .fd = u->fd, .events = u->state == CONNECTING ? POLLOUT : POLLIN };
+    *pfd = (struct pollfd){ .fd = u->fd, .events = u->state == UPLINK_CONNECTING ? POLLOUT : POLLIN };
     return u->next;
 }
 
@@ -236,14 +221,14 @@ enum uplink_event uplink_serve (struct uplink *u, short revents)
 {
     bool late = deadline_passed (u->next);
 
-    if (u->state == CONNECTED && revents)
+    if (u->state == UPLINK_UP && revents)
         return _receive (u);
-    if (u->state == CONNECTING && revents)
+    if (u->state == UPLINK_CONNECTING && revents)
         return _finish_connect (u);
-    if (u->state == CONNECTING && late) {
+    if (u->state == UPLINK_CONNECTING && late) {
         errno = ETIMEDOUT;
         _fail (u);
-    } else if (u->state == PAUSING && late)
+    } else if (u->state == UPLINK_PAUSING && late)
         _connect (u);
     return UPLINK_NOTHING;
 }
@@ -264,35 +249,22 @@ void uplink_tell (struct uplink *u, const struct status *status)
     bool is_new = report != u->report;
 
     u->report = report;
-    if (u->state == CONNECTED) {
+    if (u->state == UPLINK_UP) {
         if (is_new)
             _set_connected (u);
         if (_send_status (u, status) < 0)
             _pause (u);
     }
     /* A report does not wait for the end of a pause. */
-    if (u->state == PAUSING && is_new && report) {
+    if (u->state == UPLINK_PAUSING && is_new && report) {
         u->pause_ms = PAUSE_MIN_MS;
         u->next = deadline_in_ms (0);
     }
 }
 
-const struct goal *uplink_goal (const struct uplink *u)
-{
-    return &u->goal;
-}
-
-struct frame *uplink_take_answer (struct uplink *u)
-{
-    struct frame *answer = u->answer;
-
-    u->answer = NULL;
-    return answer;
-}
-
 void uplink_restarted (struct uplink *u)
 {
     u->report = 0;
-    if (u->state == CONNECTED)
+    if (u->state == UPLINK_UP)
         _set_connected (u);
 }

@@ -16,7 +16,21 @@
 #include "protocol/status.h"
 #include "protocol/supervisor_config.h"
 
-struct uplink;
+struct uplink {
+    enum { UPLINK_UP, UPLINK_CONNECTING, UPLINK_PAUSING } state;
+    int fd;
+    const struct supervisor_config *config;
+    struct deadline next;           /* of the state */
+    struct deadline stable;         /* a connection that lasts until then was not a failure */
+    int pause_ms;
+    struct link link;
+    bool known;                     /* what is connected has the server's token */
+    bool fresh;                     /* nothing was told on it */
+    struct frame_reader reader;
+    int report;                     /* the number of the report in the last status; 0: the task runs */
+    struct goal goal;               /* the last that the rendezvous has told */
+    struct frame *answer;           /* the last that came with one, until the caller takes it; or NULL */
+};
 
 /*
  * `fd` is the connection on which the task registered and got its answer; it belongs to the
@@ -37,21 +51,17 @@ struct deadline uplink_poll (const struct uplink *uplink, struct pollfd *pfd);
 enum uplink_event {
     UPLINK_NOTHING,
     UPLINK_CONNECTED,       /* there is a new connection: uplink_tell () */
-    UPLINK_GOAL,            /* the rendezvous has told another goal: uplink_goal () */
+    UPLINK_GOAL,            /* the rendezvous has told another goal */
 };
 
 /* Go on; `revents` is poll ()'s. */
 enum uplink_event uplink_serve (struct uplink *uplink, short revents);
-const struct goal *uplink_goal (const struct uplink *uplink);
 
 /* What is seen of the connection now. */
 struct link uplink_link (struct uplink *uplink);
 
 /* Tell the status, if there is a connection. If not, and it has another report, the next one comes soon. */
 void uplink_tell (struct uplink *uplink, const struct status *status);
-
-/* The last answer that came with a goal, which is the caller's then; NULL if none has come since. */
-struct frame *uplink_take_answer (struct uplink *uplink);
 
 /* A next life has begun. */
 void uplink_restarted (struct uplink *uplink);
