@@ -17,11 +17,31 @@ next step sends another one. A call takes some microseconds.
 It can be copied beside a script; otherwise PYTHONPATH has to name its directory.
 """
 
+import faulthandler
+import fcntl
 import os
+import signal
 import socket
 
 _socket = None
 _own = "/proc/self/fd/"
+
+
+def _show_stacks():
+    """Let tf-status --stacks ask where this program is: at a signal, the stacks go to a file in memory, which has its
+    number in its name. Nothing is printed, and no Python code runs. Only in a task, and not if the signal is taken."""
+    number = signal.SIGRTMAX - 2
+    if "SLURM_TF_ROLE" not in os.environ or signal.getsignal(number) != signal.SIG_DFL:
+        return
+    fd = os.memfd_create("spank_tf_stacks_%d" % number)
+    fcntl.fcntl(fd, fcntl.F_SETFL, os.O_APPEND)
+    faulthandler.register(number, file=fd, all_threads=True)
+
+
+try:
+    _show_stacks()
+except (AttributeError, OSError, RuntimeError, ValueError):
+    pass
 
 
 def _names():

@@ -7,7 +7,10 @@
 
 #include "unit.h"
 
+#include "common/python_stack.h"
 #include "status/behind.h"
+#include "status/python_ask.h"
+#include "status/stacks.h"
 #include "status/status_json.h"
 #include "status/status_text.h"
 
@@ -206,7 +209,7 @@ TEST (json_has_what_is_known_and_null_for_what_is_not)
     step.rows = step.ranks = 1;
     rank[0].node = "n\33";
     step.rate_seconds = 0;
-    object = status_json (&step, rank);
+    object = status_json (&step, rank, NULL);
     text = json_dumps (object, JSON_COMPACT);
     assert_string_equal (
         text, "{\"job\":4711,\"step\":\"4711.0\",\"array\":null,\"user\":null,\"job_name\":\"resnet\","
@@ -220,4 +223,82 @@ TEST (json_has_what_is_known_and_null_for_what_is_not)
               "\"restarts\":1,\"exit_code\":null,\"end\":null,\"message\":null}]}");
     free (text);
     json_decref (object);
+}
+
+/* Where Python is. */
+
+TEST (a_stack_is_that_of_the_main_thread_in_the_users_own_file)
+{
+    static const char dump[] =
+        "Thread 0x00007f0000000001 (most recent call first):\n"
+        "  File \"/usr/lib/python3.11/threading.py\", line 320 in wait\n"
+        "  File \"/usr/lib/python3.11/threading.py\", line 995 in _bootstrap\n"
+        "\n"
+        "Current thread 0x00007f0000000000 (most recent call first):\n"
+        "  File \"/opt/lib/python3.11/site-packages/tf/execute.py\", line 53 in quick_execute\n"
+        "  File \"/home/ann/train.py\", line 33 in main\n"
+        "  File \"/home/ann/train.py\", line 40 in <module>\n";
+    char text[256];
+
+    assert_true (python_stack_find (text, sizeof (text), dump, sizeof (dump) - 1));
+    assert_string_equal (text, "train.py:33 main, in quick_execute");
+    /* It was cut, or is still written. */
+    assert_false (python_stack_find (text, sizeof (text), dump, sizeof (dump) - 50));
+}
+
+TEST (py_spy_is_read_as_faulthandler)
+{
+    static const char json[] =
+        "[{\"thread_name\":\"Thread-1\",\"frames\":[{\"name\":\"run\",\"filename\":\"a.py\",\"line\":1}]},"
+        "{\"thread_name\":\"MainThread\",\"frames\":["
+        "{\"name\":\"wait\",\"filename\":\"/usr/lib/python3.12/threading.py\",\"line\":320},"
+        "{\"name\":\"main\",\"filename\":\"/home/ann/train.py\",\"line\":33},"
+        "{\"name\":\"<module>\",\"filename\":\"/home/ann/train.py\",\"line\":40}]}]";
+    struct python_answer answer;
+
+    python_read_spy (&answer, json, sizeof (json) - 1);
+    assert_true (answer.known);
+    assert_string_equal (answer.text, "train.py:33 main, in wait");
+    python_read_spy (&answer, json, 20);
+    assert_false (answer.known);
+    python_read_spy (&answer, "[1, {}, null]", 13);
+    assert_false (answer.known);
+}
+
+static void take_line (struct stacks *stacks, const char *line)
+{
+    char copy[128];
+
+    snprintf (copy, sizeof (copy), "%s", line);
+    stacks_take_line (stacks, rank, copy);
+}
+
+TEST (places_are_grouped_rare_ones_first_and_unknown_ones_last)
+{
+    struct stacks stacks = { calloc (MOST, sizeof (struct stack)), MOST };
+    char *text;
+
+    for (int i = 0; i < MOST - 3; i++) {
+        char line[64];
+
+        snprintf (line, sizeof (line), "worker\t%d\t+\ttrain.py:%d main", i, i == 7 ? 20 : 33);
+        take_line (&stacks, line);
+    }
+    take_line (&stacks, "ps\t0\t-\ttf-server is not Python");
+    /* None of these is one. */
+    take_line (&stacks, "worker\t997");
+    take_line (&stacks, "worker\tx\t+\ttrain.py:1 main");
+    take_line (&stacks, "chief\t0\t+\ttrain.py:1 main");
+    take_line (&stacks, "");
+    text = stacks_text (&stacks, rank, 10);
+    assert_string_equal (
+        text, " tasks  which                                      where their Python is\n"
+              "     1  worker 7                                   train.py:20 main\n"
+              "   996  worker 0, worker 1, worker 2 and 993 more  train.py:33 main\n"
+              "     1  ps 0                                       not known: tf-server is not Python\n");
+    free (text);
+    text = stacks_text (&stacks, rank, 1);
+    assert_non_null (strstr (text, "   997  others    elsewhere: --all\n"));
+    free (text);
+    stacks_clear (&stacks);
 }

@@ -53,7 +53,7 @@ static void _begin_relay (const struct asking *a, struct asked_job *job)
 
     snprintf (seconds, sizeof (seconds), "--relay=%d", a->seconds);
     snprintf (step, sizeof (step), "%d%s%.20s", job->info.leader, a->step ? "." : "", a->step ? a->step : "");
-    if (relay_begin (&job->relay, &job->info, job->info.batch ? job->info.host : "", words, &err) < 0)
+    if (relay_begin (&job->relay, &job->info, job->info.batch ? job->info.host : NULL, 1, words, &err) < 0)
         _note (job, "%.180s", err.text);
 }
 

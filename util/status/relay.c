@@ -63,75 +63,77 @@ static int _become_user (const struct job_info *job)
     return setgroups (0, NULL) < 0 || setgid (job->gid) < 0 || setuid (job->uid) < 0 ? -1 : 0;
 }
 
-struct srun_words {
-    char id[32], group[32], nodes[32], tasks[32], node[160], self[4096];
-    const char *argv[MOST_WORDS + 1];
-};
-
 /* A file with all programs needs the name of one (util/static). */
-static const char *_program (struct srun_words *w, const char **name)
+static const char *_program (char *self, size_t size, const char **name)
 {
-    ssize_t length = readlink ("/proc/self/exe", w->self, sizeof (w->self) - 1);
+    ssize_t length = readlink ("/proc/self/exe", self, size - 1);
     const char *base;
 
     *name = NULL;
     if (length < 0)
         return NULL;
-    w->self[length] = '\0';
-    base = strrchr (w->self, '/');
+    self[length] = '\0';
+    base = strrchr (self, '/');
     if (!base || strcmp (base + 1, "tf-status") != 0)
         *name = "tf-status";
-    return w->self;
+    return self;
 }
 
-static int _make_words (struct srun_words *w, const struct job_info *job, const char *node,
-                        const char *const *words)
-{
-    const char *name, *program = _program (w, &name);
-    int used = 0, nodes = node ? 1 : job->nodes;
+struct nodes {
+    const char *list; /* NULL: Slurm takes the first ones */
+    int count;
+};
 
-    snprintf (w->id, sizeof (w->id), "--jobid=%d", job->leader);
-    snprintf (w->group, sizeof (w->group), "--het-group=%d", job->component);
-    snprintf (w->nodes, sizeof (w->nodes), "--nodes=%d", nodes);
-    snprintf (w->tasks, sizeof (w->tasks), "--ntasks=%d", nodes);
-    snprintf (w->node, sizeof (w->node), "--nodelist=%s", node ? node : "");
-    for (const char *const *word =
-             (const char *const[]){ "srun", "--quiet", "--overlap", "--job-name=tf-status", "--input=none",
-                                    "--chdir=/", w->id, w->nodes, w->tasks, "--ntasks-per-node=1", NULL };
-         *word; word++)
-        w->argv[used++] = *word;
+static void _execute_srun (const struct job_info *job, const struct nodes *nodes, const char *const *words)
+{
+    static char self[4096];
+    char id[32], group[32], number[32], tasks[32];
+    const char *name, *program = _program (self, sizeof (self), &name);
+    const char *argv[MOST_WORDS + 1] = {
+        "srun",         "--quiet",   "--overlap",           "--job-name=tf-status",
+        "--input=none", "--chdir=/", "--ntasks-per-node=1", id,
+        number,         tasks
+    };
+    int used = 10;
+
+    snprintf (id, sizeof (id), "--jobid=%d", job->leader);
+    snprintf (number, sizeof (number), "--nodes=%d", nodes->count);
+    snprintf (tasks, sizeof (tasks), "--ntasks=%d", nodes->count);
+    snprintf (group, sizeof (group), "--het-group=%d", job->component);
     if (job->component >= 0)
-        w->argv[used++] = w->group;
-    if (node && *node)
-        w->argv[used++] = w->node;
-    w->argv[used++] = program;
+        argv[used++] = group;
+    if (nodes->list) {
+        argv[used++] = "--nodelist";
+        argv[used++] = nodes->list;
+    }
+    argv[used++] = program;
     if (name)
-        w->argv[used++] = name;
+        argv[used++] = name;
     while (*words && used < MOST_WORDS)
-        w->argv[used++] = *words++;
-    w->argv[used] = NULL;
-    return program ? 0 : -1;
+        argv[used++] = *words++;
+    if (program)
+        execvp (argv[0], (char *const *)(uintptr_t)argv);
 }
 
-static void _execute (const struct job_info *job, const char *node, const char *const *words, pid_t parent)
+static void _execute (const struct job_info *job, const struct nodes *nodes, const char *const *words,
+                      pid_t parent)
 {
-    static struct srun_words w;
-
     /* Ctrl-C is for this one's parent, with whose end srun gets the signal. */
     setsid ();
     prctl (PR_SET_PDEATHSIG, SIGTERM);
-    if (getppid () != parent || _become_user (job) < 0 || _make_words (&w, job, node, words) < 0)
+    if (getppid () != parent || _become_user (job) < 0)
         return;
     _forget_steps ();
-    execvp (w.argv[0], (char *const *)(uintptr_t)w.argv);
+    _execute_srun (job, nodes, words);
     dprintf (STDERR_FILENO, "srun cannot be executed here\n");
 }
 
 /* In the parent. */
 
-int relay_begin (struct relay *relay, const struct job_info *job, const char *node, const char *const *words,
-                 struct errtext *err)
+int relay_begin (struct relay *relay, const struct job_info *job, const char *list, int count,
+                 const char *const *words, struct errtext *err)
 {
+    const struct nodes nodes = { list, count };
     pid_t parent = getpid ();
     int pair[2];
 
@@ -140,7 +142,7 @@ int relay_begin (struct relay *relay, const struct job_info *job, const char *no
     if (socketpair (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0) {
         relay->fd = pair[0];
         if ((relay->srun = child_fork ("srun", (int[]){ -1, pair[1], relay->errors }, 3)) == 0) {
-            _execute (job, node, words, parent);
+            _execute (job, &nodes, words, parent);
             _exit (1);
         }
         close (pair[1]);

@@ -25,11 +25,11 @@ struct relay {
 };
 
 /*
- * Start it with these words, the last one NULL, on that node of the job; "": on its first one;
- * NULL: on each. If this is root, as the job's user. -1 and err. Then relay_end () is needed.
+ * Start it with these words, the last one NULL, on so many nodes of the job: those of the list, "n1,n2", or
+ * NULL. If this is root, as the job's user. -1 and err. Then relay_end () is needed.
  */
-int relay_begin (struct relay *relay, const struct job_info *job, const char *node, const char *const *words,
-                 struct errtext *err);
+int relay_begin (struct relay *relay, const struct job_info *job, const char *list, int count,
+                 const char *const *words, struct errtext *err);
 
 /* The first line that it has printed to stderr, or this text. Returns -1. */
 int relay_why (const struct relay *relay, const char *otherwise, struct errtext *err);

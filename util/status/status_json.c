@@ -40,7 +40,7 @@ static json_t *_times (const struct overview_times *t)
                       "noticing", t->noticing, "pausing", t->pausing, "suspended", t->suspended);
 }
 
-static json_t *_task (const struct overview_rank *r)
+static json_t *_task (const struct overview_rank *r, const struct stack *stack)
 {
     static const char *const sign[] = {
         [SIGNS_UNKNOWN] = "unknown",   [SIGNS_NONE] = "none", [SIGNS_LOG] = "log",
@@ -62,10 +62,14 @@ static json_t *_task (const struct overview_rank *r)
     _add_known (task, "exit_code", r->code, r->state == OVERVIEW_RANK_ENDED);
     _add_text (task, "end", r->end);
     _add_text (task, "message", r->words);
+    if (stack) {
+        _add_text (task, "stack", stack->known ? stack->text : NULL);
+        _add_text (task, "stack_missing", stack->known ? NULL : stack->text);
+    }
     return task;
 }
 
-json_t *status_json (const struct overview *o, const struct overview_rank *rank)
+json_t *status_json (const struct overview *o, const struct overview_rank *rank, const struct stack *stack)
 {
     json_t *object = json_object (), *tasks = json_array ();
 
@@ -88,7 +92,7 @@ json_t *status_json (const struct overview *o, const struct overview_rank *rank)
     _add (object, "missing", json_integer (o->missing));
     _add (object, "times_s", _times (&o->times));
     for (int i = 0; i < o->rows; i++)
-        json_array_append_new (tasks, _task (&rank[i]));
+        json_array_append_new (tasks, _task (&rank[i], stack ? &stack[i] : NULL));
     _add (object, "tasks", tasks);
     return object;
 }

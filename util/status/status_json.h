@@ -9,8 +9,10 @@
 #include <jansson.h>
 
 #include "protocol/overview.h"
+#include "stacks.h"
 
-/* With `overview->rows` tasks. NULL if there is no memory. */
-json_t *status_json (const struct overview *overview, const struct overview_rank *rank);
+/* With `overview->rows` tasks, and where they are, or NULL. NULL if there is no memory. */
+json_t *status_json (const struct overview *overview, const struct overview_rank *rank,
+                     const struct stack *stack);
 
 #endif

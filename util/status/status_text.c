@@ -17,10 +17,6 @@
 #include "common/table.h"
 #include "groups.h"
 
-/* Lines around the table: the step, its time, who is behind, headings, what is left out. */
-#define OTHER_LINES 5
-#define ROWS (STATUS_TEXT_LINES - OTHER_LINES)
-
 /* The line of the step. */
 
 static void _print_name (FILE *f, const struct overview *o)
@@ -159,7 +155,7 @@ char *status_text (const struct overview *o, const struct overview_rank *rank, b
     size_t size;
     FILE *f;
 
-    if (groups_make (&groups, rank, o->rows, all ? o->rows : ROWS) < 0
+    if (groups_make (&groups, rank, o->rows, all ? o->rows : STATUS_TEXT_ROWS) < 0
         || !(f = open_memstream (&text, &size)))
         return NULL;
     _print_head (f, o, rank);

@@ -12,6 +12,8 @@
 
 /* So many lines are a screen. A step with more tasks is shown in groups. */
 #define STATUS_TEXT_LINES 24
+/* ... of which rows: the others are the step, its time, who is behind, headings, what is left out. */
+#define STATUS_TEXT_ROWS (STATUS_TEXT_LINES - 5)
 
 /*
  * "job 12 "train", step 12.0, 3 m 05 s: training, step 86,120, 2.1 steps/s; 1 restart, 2 left". To be

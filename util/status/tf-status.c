@@ -22,6 +22,7 @@
 #include "common/number.h"
 #include "common/printable.h"
 #include "common/version.h"
+#include "stacks.h"
 #include "status_json.h"
 #include "status_text.h"
 
@@ -41,6 +42,7 @@ static const char help[] =
     "\n"
     "  -a, --all              print each task, even if there are many\n"
     "  -w, --watch[=SECONDS]  redraw it until the job ends\n"
+    "      --stacks[=ROLE]    print where the Python of each task is, without ending it\n"
     "      --json             print one JSON object\n"
     "      --local            ask on this host only\n"
     "  -h, --help             print this\n"
@@ -51,7 +53,8 @@ static const char help[] =
 
 struct options {
     char *job, *step; /* "12", "11_3", "14+0"; "0"; or NULL */
-    bool all, json, local, help, version;
+    bool all, stacks, json, local, help, version;
+    const char *role; /* of the tasks whose stacks are asked for, or NULL */
     int watch; /* seconds; 0: once */
     int relay; /* what another tf-status asks for: seconds; -1: it is none */
 };
@@ -59,6 +62,7 @@ struct options {
 static const struct option known[] = {
     { "all", no_argument, NULL, 'a' },
     { "watch", optional_argument, NULL, 'w' },
+    { "stacks", optional_argument, NULL, 's' },
     { "json", no_argument, NULL, 'j' },
     { "local", no_argument, NULL, 'l' },
     { "help", no_argument, NULL, 'h' },
@@ -102,6 +106,10 @@ static int _read_option (struct options *options, int letter)
         case 'w':
             options->watch = isatty (STDOUT_FILENO) ? WATCH_TERMINAL : WATCH_LINES;
             return optarg ? _read_seconds (&options->watch, optarg, 1) : 0;
+        case 's':
+            options->stacks = true;
+            options->role = optarg;
+            break;
         case 'j': options->json = true; break;
         case 'l': options->local = true; break;
         case 'h': options->help = true; break;
@@ -124,8 +132,9 @@ static int _read_options (struct options *options, int argc, char *argv[])
         fprintf (stderr, "tf-status: give one job, such as 4711 or 4711.0\n");
         return -1;
     }
-    if (options->watch > 0 && !options->job) {
-        fprintf (stderr, "tf-status: --watch needs a job, such as tf-status --watch 4711\n");
+    if ((options->watch > 0 || options->stacks) && !options->job) {
+        fprintf (stderr, "tf-status: %s needs a job, such as 4711\n",
+                 options->stacks ? "--stacks" : "--watch");
         return -1;
     }
     return 0;
@@ -195,12 +204,55 @@ static void _print_text (const char *text, bool redraw)
     fputs (text, stdout);
 }
 
+/* Slurm's jobs of a step: of a heterogeneous one each component. */
+static int _ask_stacks (const struct options *options, const struct reply *reply, struct stacks *stacks)
+{
+    const struct overview *o = &reply->overview;
+    struct job_info *job;
+    struct errtext err;
+    char number[16];
+    int found, count = 0, rc = -1;
+
+    *stacks = (struct stacks){ NULL, 0 };
+    snprintf (number, sizeof (number), "%d", _number (reply));
+    found = jobs_find (&job, number, &err);
+    for (int i = 0; i < found; i++)
+        if (job[i].leader == _number (reply))
+            job[count++] = job[i];
+    if (found >= 0)
+        rc = stacks_ask (stacks, o, reply->rank, job, count, options->role, &err);
+    free (job);
+    if (rc < 0)
+        fprintf (stderr, "tf-status: %s\n", err.text);
+    return rc;
+}
+
+static int _print_stacks (const struct options *options, const struct reply *reply, bool redraw)
+{
+    struct stacks stacks;
+    char *text = NULL;
+
+    if (_ask_stacks (options, reply, &stacks) == 0 && _print_line (reply) == 0)
+        text = stacks_text (&stacks, reply->rank, options->all ? reply->overview.rows : STATUS_TEXT_ROWS);
+    stacks_clear (&stacks);
+    if (text)
+        _print_text (text, redraw);
+    free (text);
+    return text ? 0 : -1;
+}
+
 static int _print_steps (const struct options *options, const struct replies *replies, bool redraw)
 {
     for (int i = 0; i < replies->count; i++) {
         const struct reply *reply = &replies->reply[i];
-        char *text = status_text (&reply->overview, reply->rank, options->all);
+        char *text;
 
+        if (options->stacks) {
+            if (_print_stacks (options, reply, redraw) < 0)
+                return -1;
+            continue;
+        }
+        text = status_text (&reply->overview, reply->rank, options->all);
         if (!text)
             return -1;
         _print_text (text, redraw);
@@ -209,13 +261,20 @@ static int _print_steps (const struct options *options, const struct replies *re
     return 0;
 }
 
-static int _print_json (const struct replies *replies, size_t flags)
+static int _print_json (const struct options *options, const struct replies *replies, size_t flags)
 {
     json_t *steps = json_array (), *object;
     int rc;
 
-    for (int i = 0; i < replies->count; i++)
-        json_array_append_new (steps, status_json (&replies->reply[i].overview, replies->reply[i].rank));
+    for (int i = 0; i < replies->count; i++) {
+        const struct reply *reply = &replies->reply[i];
+        struct stacks stacks = { NULL, 0 };
+
+        if (options->stacks)
+            _ask_stacks (options, reply, &stacks);
+        json_array_append_new (steps, status_json (&reply->overview, reply->rank, stacks.of));
+        stacks_clear (&stacks);
+    }
     object = json_pack ("{s:s, s:o}", "spank_tf", PACKAGE_VERSION, "steps", steps);
     rc = object ? json_dumpf (object, stdout, flags | JSON_REAL_PRECISION (6)) : -1;
     json_decref (object);
@@ -237,7 +296,7 @@ static int _print (const struct options *options, const struct asking *asking, c
     int rc;
 
     if (options->json)
-        return _print_json (replies, options->watch > 0 ? JSON_COMPACT : JSON_INDENT (2));
+        return _print_json (options, replies, options->watch > 0 ? JSON_COMPACT : JSON_INDENT (2));
     if (redraw)
         fputs ("\033[H", stdout);
     if (!options->job || !_are_of_one_job (replies) || (options->watch > 0 && !redraw))
@@ -413,6 +472,9 @@ int main (int argc, char *argv[])
         return version_print ();
     if (options.help)
         return fputs (help, stdout) == EOF ? FAILED : FOUND;
+    if (options.relay >= 0 && options.stacks)
+        return stacks_print_here (options.job, options.step ? options.step : "", options.role) < 0 ? FAILED
+                                                                                                   : FOUND;
     if (options.relay >= 0)
         return _relay (&options);
     return options.watch > 0 ? _watch (&options) : _show (&options);

@@ -1,0 +1,277 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "stacks.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/deadline.h"
+#include "common/list_text.h"
+#include "common/number.h"
+#include "common/printable.h"
+#include "common/table.h"
+#include "python_ask.h"
+#include "relay.h"
+#include "step_tasks.h"
+
+/* srun on many nodes, and a py-spy for each task. */
+#define ANSWER_MS 120000
+
+/* On a node. */
+
+int stacks_print_here (const char *job, const char *step, const char *role)
+{
+    struct step_task *task;
+    int count = step_tasks_find (&task, job, step), wanted = 0;
+    struct python_answer *answer = count < 0 ? NULL : calloc ((size_t)count + 1, sizeof (*answer));
+
+    if (!answer)
+        return -1;
+    for (int i = 0; i < count; i++)
+        if (!role || strcmp (task[i].role, role) == 0)
+            task[wanted++] = task[i];
+    python_ask (task, wanted, answer);
+    for (int i = 0; i < wanted; i++) {
+        printable_make_line (answer[i].text);
+        printf ("%s\t%d\t%c\t%s\n", task[i].role, task[i].index, answer[i].known ? '+' : '-', answer[i].text);
+    }
+    free (answer);
+    free (task);
+    return fflush (stdout) == 0 ? 0 : -1;
+}
+
+/* Lines of nodes. */
+
+static void _set (struct stack *stack, bool known, const char *text)
+{
+    char *copy = strdup (text);
+
+    if (!copy)
+        return;
+    printable_make_line (copy);
+    free (stack->text);
+    *stack = (struct stack){ known, copy };
+}
+
+static bool _is_rank (const struct overview_rank *r, const char *role, int index)
+{
+    return r->role && r->index == index && strcmp (r->role, role) == 0;
+}
+
+void stacks_take_line (struct stacks *stacks, const struct overview_rank *rank, char *line)
+{
+    const char *role = strsep (&line, "\t"), *number = line ? strsep (&line, "\t") : NULL;
+    const char *sign = line ? strsep (&line, "\t") : NULL;
+    int index;
+
+    if (!line || !sign || number_parse (&index, number, 0, INT_MAX) < 0)
+        return;
+    for (int i = 0; i < stacks->ranks; i++)
+        if (_is_rank (&rank[i], role, index))
+            _set (&stacks->of[i], *sign == '+', line);
+}
+
+/* Complete lines; returns what is left of them. */
+static size_t _take_lines (struct stacks *stacks, const struct overview_rank *rank, char *buf, size_t length)
+{
+    char *at = buf, *newline;
+
+    while ((newline = memchr (at, '\n', length - (size_t)(at - buf)))) {
+        *newline = '\0';
+        stacks_take_line (stacks, rank, at);
+        at = newline + 1;
+    }
+    length -= (size_t)(at - buf);
+    memmove (buf, at, length);
+    return length;
+}
+
+static void _read_answers (struct stacks *stacks, const struct overview_rank *rank, struct relay *relay)
+{
+    struct deadline deadline = deadline_in_ms (ANSWER_MS);
+    char buf[2048];
+    size_t used = 0;
+    ssize_t n;
+
+    while (deadline_wait (relay->fd, POLLIN, deadline)) {
+        /* No line is as long. */
+        if (used == sizeof (buf))
+            used = 0;
+        n = read (relay->fd, buf + used, sizeof (buf) - used);
+        if (n < 0 && (errno == EINTR || errno == EAGAIN))
+            continue;
+        if (n <= 0) {
+            relay->over = true;
+            return;
+        }
+        used = _take_lines (stacks, rank, buf, used + (size_t)n);
+    }
+}
+
+/* Who is asked. */
+
+static bool _runs (const struct overview_rank *r)
+{
+    return r->state == OVERVIEW_RANK_RUNS || r->state == OVERVIEW_RANK_HUNG
+           || r->state == OVERVIEW_RANK_STOPPING || r->state == OVERVIEW_RANK_BEGINS;
+}
+
+static bool _is_asked (const struct overview_rank *r, const char *role)
+{
+    return r->node && r->role && _runs (r) && (!role || strcmp (r->role, role) == 0);
+}
+
+/* "n1,n2", each once; neighbours of the same rank are the usual case. NULL if there is no memory. */
+static char *_nodes (const struct overview_rank *rank, int ranks, const char *role, int *count)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *f = open_memstream (&text, &size);
+
+    *count = 0;
+    if (!f)
+        return NULL;
+    for (int i = 0; i < ranks; i++) {
+        bool had = !_is_asked (&rank[i], role);
+
+        for (int k = 0; k < i && !had; k++)
+            had = _is_asked (&rank[k], role) && strcmp (rank[k].node, rank[i].node) == 0;
+        if (!had)
+            fprintf (f, "%s%s", (*count)++ ? "," : "", rank[i].node);
+    }
+    fclose (f);
+    return text;
+}
+
+static void _ask_component (struct stacks *stacks, const struct overview *o, const struct overview_rank *rank,
+                            const struct job_info *job, const char *role, struct errtext *err)
+{
+    char stacks_word[96] = "--stacks", *nodes = NULL;
+    const char *const words[] = { "--relay=0", stacks_word, o->job_step, NULL };
+    int count = job->nodes;
+    struct relay relay;
+
+    if (role)
+        snprintf (stacks_word, sizeof (stacks_word), "--stacks=%s", role);
+    /* Of a heterogeneous job a list would name nodes of other components. */
+    if (job->component < 0)
+        nodes = _nodes (rank, o->rows, role, &count);
+    if (count > 0 && relay_begin (&relay, job, nodes, count, words, err) == 0) {
+        _read_answers (stacks, rank, &relay);
+        relay_why (&relay, "no process of it was found", err);
+        relay_end (&relay);
+    }
+    free (nodes);
+}
+
+int stacks_ask (struct stacks *stacks, const struct overview *o, const struct overview_rank *rank,
+                const struct job_info *job, int jobs, const char *role, struct errtext *err)
+{
+    struct errtext why = { "" };
+
+    *stacks = (struct stacks){ calloc ((size_t)o->rows + 1, sizeof (*stacks->of)), o->rows };
+    if (!stacks->of)
+        return errtext_set (err, "%s", strerror (ENOMEM));
+    for (int i = 0; i < jobs; i++)
+        _ask_component (stacks, o, rank, &job[i], role, &why);
+    for (int i = 0; i < o->rows; i++)
+        if (_is_asked (&rank[i], role) && !stacks->of[i].text)
+            _set (&stacks->of[i], false, why.text);
+    return 0;
+}
+
+void stacks_clear (struct stacks *stacks)
+{
+    for (int i = 0; i < stacks->ranks; i++)
+        free (stacks->of[i].text);
+    free (stacks->of);
+    *stacks = (struct stacks){ NULL, 0 };
+}
+
+/* The table. */
+
+struct place_of_stacks {
+    const struct stack *stack; /* the same for */
+    int first, tasks; /* so many ranks, and this is the first one */
+};
+
+static bool _is_same (const struct stack *one, const struct stack *other)
+{
+    return one->known == other->known && strcmp (one->text, other->text) == 0;
+}
+
+/* First where few are: for these the others wait. Last what is not known. */
+static int _compare (const void *a, const void *b)
+{
+    const struct place_of_stacks *one = a, *other = b;
+
+    if (one->stack->known != other->stack->known)
+        return one->stack->known ? -1 : 1;
+    return one->tasks != other->tasks ? one->tasks - other->tasks : one->first - other->first;
+}
+
+static int _group (const struct stacks *stacks, struct place_of_stacks *place)
+{
+    int places = 0;
+
+    for (int i = 0; i < stacks->ranks; i++) {
+        int p = 0;
+
+        if (!stacks->of[i].text)
+            continue;
+        while (p < places && !_is_same (place[p].stack, &stacks->of[i]))
+            p++;
+        if (p == places)
+            place[places++] = (struct place_of_stacks){ &stacks->of[i], i, 0 };
+        place[p].tasks++;
+    }
+    qsort (place, (size_t)places, sizeof (*place), _compare);
+    return places;
+}
+
+static void _add_row (struct table *table, const struct stacks *stacks, const struct overview_rank *rank,
+                      const struct place_of_stacks *place)
+{
+    char number[16], names[256], name[96], text[600];
+    struct list_text list = { names, sizeof (names), ", ", 3, 0, 0 };
+
+    for (int i = place->first; i < stacks->ranks; i++)
+        if (stacks->of[i].text && _is_same (&stacks->of[i], place->stack)) {
+            snprintf (name, sizeof (name), "%.70s %d", rank[i].role, rank[i].index);
+            list_text_add (&list, name);
+        }
+    snprintf (number, sizeof (number), "%d", place->tasks);
+    snprintf (text, sizeof (text), "%s%.570s", place->stack->known ? "" : "not known: ", place->stack->text);
+    table_add_row (table, (const char *const[]){ number, list_text_end (&list), text });
+}
+
+char *stacks_text (const struct stacks *stacks, const struct overview_rank *rank, int most)
+{
+    static const char *const heading[] = { "tasks", "which", "where their Python is" };
+    struct place_of_stacks *place = calloc ((size_t)stacks->ranks + 1, sizeof (*place));
+    struct table *table = place ? table_create (NULL, heading, 3) : NULL;
+    int places = place ? _group (stacks, place) : 0, left = 0;
+    char number[16], *text;
+
+    for (int p = 0; p < places; p++)
+        if (p < most)
+            _add_row (table, stacks, rank, &place[p]);
+        else
+            left += place[p].tasks;
+    if (left > 0) {
+        snprintf (number, sizeof (number), "%d", left);
+        table_add_row (table, (const char *const[]){ number, "others", "elsewhere: --all" });
+    }
+    text = table ? table_print (table) : NULL;
+    table_destroy (table);
+    free (place);
+    return text;
+}
