@@ -33,6 +33,8 @@ TEST (an_overview_has_these_strings)
                                 .highest = 12,
                                 .rate = 2140,
                                 .rate_seconds = 30,
+                                .rate_before = 3000,
+                                .slower = 9,
                                 .restarts = 1,
                                 .restarts_left = 0,
                                 .repeated_steps = 5,
@@ -44,6 +46,7 @@ TEST (an_overview_has_these_strings)
         message_text (fields_frame (&overview_fields, &o)),
         "JOB_STEP=12.0\nARRAY=11_3\nUSER=ann\nJOB_NAME=train\nSRUN_HOST=login1\nPHASE=repeating\n"
         "RANKS=2\nMISSING=1\nELAPSED_S=60\nSTEP=10\nHIGHEST_STEP=12\nRATE=2140\nRATE_S=30\n"
+        "RATE_BEFORE=3000\nSLOWER_S=9\n"
         "RESTARTS=1\nRESTARTS_LEFT=0\nREPEATED_STEPS=5\nLAUNCH_S=1\nSTARTING_S=2\nWAITING_S=3\n"
         "REPEATED_S=4\nPROGRESS_S=5\nNOTICING_S=6\nPAUSING_S=7\nSUSPENDED_S=8\nTIME_REPORT=60 s\n"
         "ROWS=2\n");
@@ -252,6 +255,36 @@ TEST (the_pace_falls_when_no_step_comes)
     assert_int_equal (rate (104), 1000);
     assert_true (rate (200) < 600);
     assert_int_equal (rate (1000), 0);
+}
+
+TEST (a_step_is_slower_since_it_trains_slower_than_before)
+{
+    int seconds, s, step = 1;
+
+    pace = (struct pace){ .count = 0 };
+    for (s = 0; s <= 7200; s++)
+        pace_note (&pace, s * SECOND_MS, step += 2);
+    assert_int_equal (pace_before (&pace, s * SECOND_MS, &seconds), 0);
+    /* A pause that is over, and one that is short. */
+    s += 300;
+    for (int end = s + 1200; s <= end; s++)
+        pace_note (&pace, s * SECOND_MS, step += 2);
+    assert_int_equal (pace_before (&pace, s * SECOND_MS, &seconds), 0);
+    assert_int_equal (pace_before (&pace, (s + 100) * SECOND_MS, &seconds), 0);
+    /* A tenth slower is not slower. */
+    for (int end = s + 600; s <= end; s++)
+        pace_note (&pace, s * SECOND_MS, step += s % 5 ? 2 : 1);
+    assert_int_equal (pace_before (&pace, s * SECOND_MS, &seconds), 0);
+    for (int end = s + 600; s <= end; s++)
+        pace_note (&pace, s * SECOND_MS, step += 1);
+    assert_in_range (pace_before (&pace, s * SECOND_MS, &seconds), 1850, 2000);
+    /* As exact as there are samples. */
+    assert_in_range (seconds, 520, 680);
+    /* It hangs, and it has begun anew. */
+    assert_in_range (pace_before (&pace, (s + 600) * SECOND_MS, &seconds), 1700, 2000);
+    pace_note (&pace, s * SECOND_MS, 1);
+    pace_note (&pace, (s + 300) * SECOND_MS, 2);
+    assert_int_equal (pace_before (&pace, (s + 600) * SECOND_MS, &seconds), 0);
 }
 
 TEST (the_pace_begins_anew_after_a_restart)

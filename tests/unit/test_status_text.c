@@ -158,6 +158,15 @@ TEST (the_line_of_a_step_says_what_is_known)
             .restarts = 2 },
           "job 14 (11_3), step 14.1, 0 s: repeating, step 1,000 of 1,210 before, 0.052 steps/s; 2 "
           "restarts, 0 left" },
+        { { .job_step = "12.0",
+            .phase = OVERVIEW_TRAINS,
+            .step = 900,
+            .highest = 900,
+            .rate = 1400,
+            .rate_before = 2100,
+            .slower = 720,
+            .restarts_left = -1 },
+          "job 12, step 12.0, 0 s: training, step 900, 1.4 steps/s, slower for 12 m (2.1 before)" },
         { { .job_step = "12.0", .job_name = "a\nb\33[2J", .phase = OVERVIEW_STALLS, .restarts_left = -1 },
           "job 12 \"a b [2J\", step 12.0, 0 s: stalled" },
     };
@@ -215,7 +224,8 @@ TEST (json_has_what_is_known_and_null_for_what_is_not)
         text, "{\"job\":4711,\"step\":\"4711.0\",\"array\":null,\"user\":null,\"job_name\":\"resnet\","
               "\"srun_host\":null,\"phase\":\"training\",\"elapsed_s\":11520,\"training_step\":86120,"
               "\"highest_training_step\":86120,\"steps_per_s\":null,\"steps_per_s_over_s\":null,"
-              "\"restarts\":1,\"restarts_left\":2,\"repeated_steps\":0,\"ranks\":1,\"missing\":0,"
+              "\"steps_per_s_before\":null,\"slower_since_s\":null,\"restarts\":1,"
+              "\"restarts_left\":2,\"repeated_steps\":0,\"ranks\":1,\"missing\":0,"
               "\"times_s\":{\"launch\":0,\"starting\":0,\"waiting\":0,\"repeated\":0,\"progress\":0,"
               "\"noticing\":0,\"pausing\":0,\"suspended\":0},\"tasks\":[{\"rank\":0,\"role\":\"ps\","
               "\"index\":0,\"node\":\"n \",\"state\":\"running\",\"training_step\":null,"

@@ -76,6 +76,8 @@ static const struct field row[] = {
     FIELD ("HIGHEST_STEP", highest, NUMBER, FIELD_OPTIONAL, 0, SIGNS_MAX_STEP),
     FIELD ("RATE", rate, NUMBER, FIELD_OPTIONAL, 0, INT_MAX),
     SECONDS ("RATE_S", rate_seconds),
+    FIELD ("RATE_BEFORE", rate_before, NUMBER, FIELD_OPTIONAL, 0, INT_MAX),
+    SECONDS ("SLOWER_S", slower),
     FIELD ("RESTARTS", restarts, NUMBER, FIELD_OPTIONAL, 0, INT_MAX),
     FIELD ("RESTARTS_LEFT", restarts_left, NUMBER, FIELD_OPTIONAL, 0, INT_MAX, .absent = -1),
     FIELD ("REPEATED_STEPS", repeated_steps, NUMBER, FIELD_OPTIONAL, 0, INT_MAX),

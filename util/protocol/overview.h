@@ -63,6 +63,8 @@ struct overview {
     int highest; /* ... of all lives */
     int rate; /* steps in 1,000 s, over the last `rate_seconds`; 0: not known */
     int rate_seconds;
+    int rate_before; /* the same before it became slower, `slower` seconds ago; 0: it did not */
+    int slower;
     int restarts; /* so far */
     int restarts_left; /* without progress; -1: --tf-restart is not set */
     int repeated_steps;

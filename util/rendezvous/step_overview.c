@@ -92,6 +92,7 @@ static void _add_job (struct overview *o, const struct step_view *view, struct s
     o->step = ledger.reached;
     o->highest = ledger_last_step (&ledger);
     o->rate = pace_rate (view->pace, _run_now (view), &o->rate_seconds);
+    o->rate_before = pace_before (view->pace, _run_now (view), &o->slower);
     o->restarts = view->job->budget.used;
     if (view->config->restart.times > 0)
         o->restarts_left = budget_left (view->job);

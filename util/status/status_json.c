@@ -85,6 +85,8 @@ json_t *status_json (const struct overview *o, const struct overview_rank *rank,
     _add_known (object, "highest_training_step", o->highest, o->highest > 0);
     _add (object, "steps_per_s", o->rate_seconds > 0 ? json_real (o->rate / 1000.0) : json_null ());
     _add_known (object, "steps_per_s_over_s", o->rate_seconds, o->rate_seconds > 0);
+    _add (object, "steps_per_s_before", o->slower > 0 ? json_real (o->rate_before / 1000.0) : json_null ());
+    _add_known (object, "slower_since_s", o->slower, o->slower > 0);
     _add (object, "restarts", json_integer (o->restarts));
     _add_known (object, "restarts_left", o->restarts_left, o->restarts_left >= 0);
     _add (object, "repeated_steps", json_integer (o->repeated_steps));

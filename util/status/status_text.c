@@ -32,9 +32,19 @@ static void _print_name (FILE *f, const struct overview *o)
              overview_phase_name[o->phase]);
 }
 
+static const char *_print_rate (char *buf, size_t size, int rate)
+{
+    if (rate < 1000)
+        snprintf (buf, size, "0.%03d", rate);
+    else
+        snprintf (buf, size, "%d.%d", rate / 1000, rate % 1000 / 100);
+    return buf;
+}
+
 static void _print_step (FILE *f, const struct overview *o)
 {
-    struct amount_text step, highest;
+    struct amount_text step, highest, slower;
+    char now[32], before[32];
 
     if (o->step > 0 && o->step < o->highest)
         fprintf (f, ", step %s of %s before", amount_number (o->step, &step),
@@ -42,8 +52,11 @@ static void _print_step (FILE *f, const struct overview *o)
     else if (o->highest > 0)
         fprintf (f, ", step %s", amount_number (o->highest, &highest));
     if (o->rate > 0)
-        fprintf (f, ", %d.%0*d steps/s", o->rate / 1000, o->rate < 1000 ? 3 : 1,
-                 o->rate < 1000 ? o->rate : o->rate % 1000 / 100);
+        fprintf (f, ", %s steps/s", _print_rate (now, sizeof (now), o->rate));
+    if (o->slower > 0)
+        fprintf (f, "%s for %s (%s before)", o->rate > 0 ? ", slower" : ", none",
+                 amount_duration (o->slower * SECOND_MS, &slower),
+                 _print_rate (before, sizeof (before), o->rate_before));
 }
 
 char *status_text_line (const struct overview *o)
