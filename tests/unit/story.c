@@ -266,7 +266,7 @@ static size_t before_title (const char *text)
 
 void story_add_all (const char *golden, story_play *play_one, void (*end_one) (void))
 {
-    static struct story story[300];
+    static struct story story[400];
     char *all, *text;
     FILE *file;
     size_t length;

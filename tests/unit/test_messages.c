@@ -23,6 +23,7 @@
 #include "protocol/status.h"
 #include "protocol/registration.h"
 #include "protocol/rendezvous_config.h"
+#include "protocol/slurm_job.h"
 #include "protocol/supervisor_config.h"
 
 #define NOT_RELEASED "not released"
@@ -85,7 +86,8 @@ static const struct rendezvous_config full_rendezvous_config = {
     .log_append = true, .log_append_later = true, .job_restarts = 2,
     .hide_gpus = true, .nccl = true, .debugged = true,
     .wait = 40, .restart = { 3, true, 60, 30 }, .watch = { 300, 1800, true, true, 7 },
-    .lost_after = 20,
+    .lost_after = 20, .requeue = 600, .requeue_wished = true,
+    .slurm_path = "/opt/slurm/bin", .slurm_conf = "/a b",
     .task = { .batch_host = "n1", .if_abandoned = "requeue" },
     .tee = true,
 };
@@ -215,7 +217,7 @@ static const struct message {
         "TEE=1\nSTOP_GRACE=30\nEVAL_GRACE=600\nFAIL_GRACE=20\n"
         "RESTART=3\nRESTART_TOTAL=30\nRESTART_ANY=1\nRESTART_BACKOFF=60\n"
         "WATCHDOG=300\nWATCHDOG_FIRST=1800\nWATCHDOG_AUTO=1\nWATCHDOG_GIVEN=1\nWATCHDOG_TURNS=7\n"
-        "LOST_AFTER=20\n"
+        "LOST_AFTER=20\nREQUEUE=600\nREQUEUE_WISHED=1\nSLURM_PATH=/opt/slurm/bin\nSLURM_CONF=/a b\n"
         "BATCH_HOST=n1\nIF_ABANDONED=requeue\n"
         "WAIT=40\nHIDE_GPUS=1\nTF=1\nKERAS=1\nJAX=1\nTORCH=1\nNCCL=1\n"
         "DEBUGGED=1\nIB=require\nSTOP=never\n",
@@ -758,4 +760,35 @@ int main (int argc, char *argv[])
     if (argc > 1 && strcmp (argv[1], "--update") == 0)
         return update ();
     return unit_run ();
+}
+
+/* In Slurm's job, whose comment may be the user's. */
+TEST (the_runs_of_a_job_are_found_in_its_comment)
+{
+    const struct past_runs runs = { .runs = 2,
+                                    .step = 86120,
+                                    .seconds = { 1, 2, 3, 4, 5, 6, 7, 8 },
+                                    .first = 9,
+                                    .repeated_steps = 10,
+                                    .restarts = 11,
+                                    .says = true };
+    const char *const other[] = { "", "mine", "[spank_tf ", "[spank_tf ]", "[spank_tf RUNS=x]",
+                                  "[spank_tf STEP=7]",
+                                  "[spank_tf RUNS=2 STEP=-7]" };
+    char comment[2 * PAST_RUNS_TEXT], text[PAST_RUNS_TEXT];
+    struct past_runs found;
+    const char *begin;
+
+    past_runs_print (&runs, text);
+    assert_string_equal (text, "[spank_tf RUNS=2 STEP=86120 LAUNCH_S=1 STARTING_S=2 WAITING_S=3 REPEATED_S=4 "
+                               "PROGRESS_S=5 NOTICING_S=6 PAUSING_S=7 SUSPENDED_S=8 FIRST_S=9 "
+                               "REPEATED_STEPS=10 RESTARTS=11 SAYS=1]");
+    snprintf (comment, sizeof (comment), "mine %s too", text);
+    assert_int_equal (past_runs_find (&found, comment, &begin), strlen (text));
+    assert_ptr_equal (begin, comment + strlen ("mine "));
+    assert_memory_equal (&found, &runs, sizeof (runs));
+    for (size_t i = 0; i < COUNT (other); i++) {
+        assert_int_equal (past_runs_find (&found, other[i], &begin), 0);
+        assert_int_equal (found.runs, 0);
+    }
 }

@@ -325,6 +325,7 @@ TEST (the_other_values)
         { OPTION_EVAL_GRACE, "604800", "-1", "\"-1\" is not a time from 0 to 604800 " TIME },
         { OPTION_FAIL_GRACE, "0", "604801", "\"604801\" is not a time from 0 to 604800 " TIME },
         { OPTION_LOST_AFTER, "5", "4", "\"4\" is not a time from 5 to 604800 " TIME },
+        { OPTION_REQUEUE, "10m", "soon", "\"soon\" is not a time from 0 to 604800 " TIME },
         { OPTION_ROLES, "a,b", "a:2",
           "names separated by commas are needed, as in "
           "roles=tester,logger" },

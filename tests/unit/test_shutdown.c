@@ -206,7 +206,9 @@ static void perform (void)
     struct fact fact;
 
     while (facts_take (&server.job->facts, &fact)) {
-        if (fact.kind != FACT_PLACES || change_places (fact.rank))
+        if (fact.kind == FACT_ASKS_SLURM)
+            story_print ("Slurm is asked when the job ends\n");
+        else if (fact.kind != FACT_PLACES || change_places (fact.rank))
             narrator_tell (server.step, server.lines, &fact);
         fact_clear (&fact);
     }
@@ -432,6 +434,7 @@ static void set_options (struct rendezvous_config *config, char *options, struct
         { "fail", .number = &config->fail_grace },
         { "kill after", .number = &config->stop_grace },
         { "wait", .number = &config->wait },
+        { "requeue", .number = &config->requeue },
         { "debugger", .flag = &config->debugged },
         { "show", .flag = &config->show },
         { "ask alone", .flag = &config->ask_alone },
@@ -443,6 +446,7 @@ static void set_options (struct rendezvous_config *config, char *options, struct
         { "no tf-supervise", .flag = &places->cannot_supervise },
     };
 
+    config->requeue_wished = true;
     config->stop_grace = 10;
     config->eval_grace = 900;
     config->fail_grace = 30;
@@ -743,6 +747,37 @@ static void rank_event (int rank, char *event)
         report_end (rank, event);
 }
 
+/* Slurm. */
+
+/* "ends in 600, after runs 2, step 100": its answer. */
+static void answer_of_slurm (char *event)
+{
+    struct slurm_job slurm = { .obstacle = SLURM_JOB_SILENT };
+    const struct story_setting setting[] = {
+        { "ends in", .number = &slurm.left },
+        { "after runs", .number = &slurm.runs.runs },
+        { "step", .number = &slurm.runs.step },
+        { "progress", .number = &slurm.runs.seconds[LEDGER_PROGRESS] },
+        { "says", .flag = &slurm.runs.says },
+    };
+
+    if (story_begins (&event, "has no script"))
+        slurm.obstacle = SLURM_JOB_NO_SCRIPT;
+    else if (story_begins (&event, "may not be requeued"))
+        slurm.obstacle = SLURM_JOB_FORBIDS;
+    else if (story_begins (&event, "has no limit"))
+        slurm.obstacle = SLURM_JOB_ENDLESS;
+    else if (!story_begins (&event, "is not known"))
+        slurm.obstacle = SLURM_JOB_GOES_ON;
+    while (*event)
+        if (!story_sets (&event, setting, COUNT (setting)))
+            story_unknown (event);
+    job_slurm (server.job, now_ms, &slurm);
+    happened = true;
+    perform ();
+    check_time ();
+}
+
 /* Time. */
 
 static void pass (int ms)
@@ -774,13 +809,13 @@ static void print_answer (int rank, const struct frame *frame)
 }
 
 /*
- * What is new in a goal: "s" stop, "k" stop at once, "l" the lease is over, "a" abort, "x" leave,
+ * What is new in a goal: "s" stop, "k" stop at once, "l" the lease is over, "a" abort, "e" save, "x" leave,
  * "r" begin a life, "n" the same with a new answer, "t" tell, "w" the report has arrived, "g" nothing, as on
  * a new connection.
  */
 static char letter_of (int rank, const struct frame *frame)
 {
-    static const char stop[] = { 'g', 's', 'k', 'l', 'a' };
+    static const char stop[] = { 'g', 's', 'k', 'l', 'a', 'e' };
     struct goal goal, was = supervisor[rank].told;
 
     assert_int_equal (goal_decode (&goal, frame, SERVER_TOKEN, NULL), 0);
@@ -864,6 +899,8 @@ static void play (char *event)
         srun_has_ended = false;
     } else if (story_begins (&event, "srun ends"))
         cut ();
+    else if (story_begins (&event, "the job"))
+        answer_of_slurm (event);
     else if (story_begins (&event, "step"))
         begin (event);
     else {

@@ -39,3 +39,19 @@ int helper_path (char *path, size_t size, const char *directory, const char *nam
 
     return length < (int)size ? 0 : -1;
 }
+
+void helper_find (char *directory, size_t size, const char *path, const char *program)
+{
+    char file[PATH_MAX + NAME_MAX];
+
+    for (path = path ? path : ""; *path; path += *path == ':') {
+        int length = (int)strcspn (path, ":");
+
+        snprintf (directory, size, "%.*s", length, path);
+        snprintf (file, sizeof (file), "%s/%s", directory, program);
+        if (access (file, X_OK) == 0)
+            return;
+        path += length;
+    }
+    directory[0] = '\0';
+}

@@ -18,4 +18,7 @@ const char *helper_own_directory (void);
  */
 int helper_path (char *path, size_t size, const char *directory, const char *name);
 
+/* The first directory of a PATH, NULL or not, that has this program; "" if none has. */
+void helper_find (char *directory, size_t size, const char *path, const char *program);
+
 #endif

@@ -127,6 +127,9 @@ const struct option_definition option_table[OPTION_COUNT] = {
         .name = "tf-if-abandoned", .site = "if_abandoned", .normal = "requeue", .words = if_abandoned_words,
         .usage = "with spares: what to do with the job if the node of the batch script is lost (requeue: "
                  "cancel a job that may not be requeued)" },
+    [OPTION_REQUEUE] = {
+        .name = "tf-requeue", .site = "requeue", .arginfo = "SECONDS", .normal = "0", .check = value_grace,
+        .usage = "ask the tasks to save (SIGTERM) SECONDS before the job ends, and then requeue the job" },
     [OPTION_RESTART_BACKOFF] = {
         .site = "restart_backoff", .arginfo = "SECONDS", .normal = "60", .check = value_timeout,
         .usage = "longest pause before a restart" },

@@ -31,6 +31,7 @@ enum option_id {
     OPTION_WATCHDOG,
     OPTION_STOP_GRACE,
     OPTION_IF_ABANDONED,
+    OPTION_REQUEUE,
     /* In plugstack.conf only. */
     OPTION_RESTART_BACKOFF,
     OPTION_EVAL_GRACE,

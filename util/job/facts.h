@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "protocol/exit_report.h"
+#include "protocol/slurm_job.h"
 
 struct rank;
 struct ledger;
@@ -49,6 +50,9 @@ enum fact_kind {
     /* For the step, and then for the narrator. */
     FACT_PLACES,        /* places have changed: a new dictionary; if there is none, `rank` cannot begin */
 
+    /* For the requeuer. */
+    FACT_ASKS_SLURM, /* when the job ends: the answer is job_slurm () */
+
     /* For the narrator. */
     FACT_REPORTED,      /* the end of a life of `rank`, which is no spare; `first`: no task has ended */
     FACT_DECIDED,       /* what that leads to, if tasks may be restarted: `decision`, in the place of what
@@ -74,6 +78,10 @@ enum fact_kind {
                        `ranks` have failed meanwhile */
     FACT_UNANSWERED, /* nodes do not reach each other: `unanswered`; once */
     FACT_HEARTBEAT, /* with notify=, each minute: the highest `step`, said `seconds` ago */
+    FACT_NO_REQUEUE, /* the job cannot be requeued at its end: `obstacle_of_job`, or it ends in `seconds` */
+    FACT_SAVE, /* the tasks are asked to save, because the job ends in `seconds`; once */
+    FACT_REQUEUE, /* ... and all have ended: the job is to be requeued, or not, by `requeue`; once. The nodes
+                     of the `ranks` are left out of the next run */
     FACT_CUT, /* srun has ended: what ran is lost */
     FACT_ENDED, /* all tasks have ended; once. The `ranks` were killed as above */
 };
@@ -89,6 +97,14 @@ enum fact_obstacle {
     FACT_NO_OBSTACLE, /* or the step has no spares */
     FACT_NO_SPARE,
     FACT_NO_RESTART,
+};
+
+/* Does the job go on in another run? */
+enum requeue_verdict {
+    REQUEUE_GOES_ON,
+    REQUEUE_FAILED, /* the task of `rank` has not saved */
+    REQUEUE_STUCK, /* the run has reached `step`, the one before `step_before` */
+    REQUEUE_SHORT, /* it tells no steps, and lasted only `seconds` */
 };
 
 /* One of several ranks, and how it has ended, if that is told. */
@@ -141,6 +157,13 @@ struct fact {
 
     int waited; /* ENDED: srun's --wait, after which it has killed the ranks that are `cut`; or 0 */
 
+    /* NO_REQUEUE, REQUEUE; ENDED, CUT: of all runs, if there were some before */
+    enum slurm_job_obstacle obstacle_of_job;
+    enum requeue_verdict requeue;
+    int step_before, wanted; /* REQUEUE_SHORT: as many seconds were needed */
+    const struct past_runs *runs;
+    bool saves; /* ENDED: the tasks had been asked to save */
+
     /* ENDED, CUT: it is complete. AGAIN: what the restart has cost until now, in milliseconds. */
     const struct ledger *ledger;
     int64_t noticing_ms, pausing_ms;
@@ -159,6 +182,9 @@ struct fact *facts_add (struct facts *facts, enum fact_kind kind, struct rank *r
 
 /* One more of its ranks, of at most so many. False if there is no memory. */
 bool fact_name (struct fact *fact, const struct rank *rank, int most);
+
+/* True if none of its ranks before the i-th one is on that one's node. */
+bool fact_is_new_node (const struct fact *fact, int i);
 
 /* Take the first one, to be released with fact_clear (). False if there is none. */
 bool facts_take (struct facts *facts, struct fact *fact);

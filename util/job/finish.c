@@ -98,8 +98,8 @@ static bool _has_failed_by_itself (const struct place *p)
 /* With a ps the others can go on; but a task that waits for one which never came waits for ever. */
 static void _tell_missed (struct job *job, const struct place *p)
 {
-    if (job->miss_told || p->beside || p->kind == RULES_EVALUATOR || job->config->restart.times > 0
-        || !_has_failed_by_itself (p))
+    if (job->miss_told || job->requeue.saves != NEVER || p->beside || p->kind == RULES_EVALUATOR
+        || job->config->restart.times > 0 || !_has_failed_by_itself (p))
         return;
     job->miss_told = true;
     facts_add (&job->facts, FACT_MISSED, p->rank)->report = p->end.report;
@@ -143,6 +143,9 @@ static int _evaluator_grace (const struct job *job)
     const struct rendezvous_config *c = job->config;
     bool failed = finish_failed (job) && c->fail_grace < c->eval_grace;
 
+    /* They were asked to save when the others were, and the job's time is nearly over. */
+    if (job->requeue.saves != NEVER)
+        return 0;
     return _before_wait_ends (job, failed ? c->fail_grace : c->eval_grace);
 }
 

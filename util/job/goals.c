@@ -116,6 +116,8 @@ struct goal job_goal (const struct job *job, const struct rank *rank)
         goal.stop = GOAL_LEASE_OVER;
     else if (_stops (job, rank))
         goal.stop = GOAL_STOP;
+    else if (begins && job->requeue.saves != NEVER && !p->duty.serves)
+        goal.stop = GOAL_SAVE;
     goal.leave = _is_over (rank) && !rank->alive && rank->report > 0 && goal.stop != GOAL_STOP;
     goal.code = _code (job, rank, &goal);
     return goal;

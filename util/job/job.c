@@ -17,6 +17,7 @@
 #include "goals.h"
 #include "ledger.h"
 #include "place.h"
+#include "requeue.h"
 #include "restarts.h"
 #include "tracebacks.h"
 #include "unanswered.h"
@@ -52,6 +53,7 @@ struct job *job_create (const struct rendezvous_config *config, struct rank *ran
                              .rank = p->rank };
     job->finish.grace_over = job->finish.failure_over = job->left = NEVER;
     job->replaced_sign = job->unanswered.due = job->beat = NEVER;
+    job->requeue = (struct requeue){ .ask = NEVER, .end = NEVER, .saves = NEVER };
     duties_set (job);
     return job;
 }
@@ -74,6 +76,7 @@ void job_launched (struct job *job, int64_t now, int64_t launch_ms)
     job->watchdog.began = job->run;
     job->beat = job->config->notify ? now + HEARTBEAT_MS : NEVER;
     ledger_begin (job, launch_ms);
+    requeue_begin (job);
     EACH_RANK (r, job) {
         r->heard = now;
         r->alive = r->place;
@@ -209,7 +212,7 @@ static void _take_report (struct job *job, struct rank *rank, const struct statu
     if (life->address == ADDRESS_UNUSED && alone_has_met (job->rank, job->tasks, &life->peers))
         rank->address_use = ADDRESS_OTHER;
     if (life->asked_signal)
-        restarts_ask (job, life);
+        restarts_ask (job, life->asked_signal, life->asked_at);
     if (!p) {
         rank->released = rank->released || life->life < 0;
         return;
@@ -284,6 +287,12 @@ void job_returned (struct job *job, int64_t now, struct rank *rank, const struct
     _take_status (job, rank, status);
 }
 
+void job_slurm (struct job *job, int64_t now, const struct slurm_job *answer)
+{
+    _set_time (job, now);
+    requeue_take (job, answer);
+}
+
 /* The end. */
 
 static void _tell_last (struct job *job, enum fact_kind kind)
@@ -292,14 +301,18 @@ static void _tell_last (struct job *job, enum fact_kind kind)
 
     job->beat = NEVER;
     ledger_close (job);
+    requeue_close (job);
     fact = facts_add (&job->facts, kind, NULL);
     fact->ledger = &job->ledger;
+    fact->runs = job->requeue.before.runs > 0 ? &job->requeue.all : NULL;
     fact->left = budget_left (job);
     if (kind == FACT_CUT)
         return;
+    fact->saves = job->requeue.saves != NEVER;
     fact->learnt = job->watchdog.learnt;
     fact->waited = finish_waited (job);
     finish_name_killed (job, fact);
+    requeue_decide (job);
 }
 
 static void _tell_end (struct job *job)
@@ -433,6 +446,7 @@ void job_time (struct job *job, int64_t now)
     watchdog_check (job);
     unanswered_check (job);
     tracebacks_check (job);
+    requeue_check (job);
     restarts_act (job);
     _release_spares (job);
     _tell_end (job);
@@ -449,5 +463,6 @@ int64_t job_due (const struct job *job)
     int64_t next = moment_first (job_when (job, moment_first (run, restarts_due (job))), absence_due (job));
 
     next = moment_first (next, moment_first (watchdog_due (job), tracebacks_due (job)));
+    next = moment_first (next, requeue_due (job));
     return moment_first (next, moment_first (job->unanswered.due, job->beat));
 }

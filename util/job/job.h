@@ -16,6 +16,7 @@
  *     watchdog.c     tasks without activity: hangs
  *     tracebacks.c   tasks that have printed one, and do not end
  *     unanswered.c   nodes that do not reach each other
+ *     requeue.c      does the job go on in another run? When are its tasks asked to save?
  *     ledger.c       what the time of the step went into
  *     ends.c, alone.c   how tasks ended, and what failed first; has each trained alone?
  */
@@ -47,6 +48,9 @@ void job_absent (struct job *job, int64_t now, struct rank *rank, int ms, int64_
 
 /* It has a connection again, on which it was told nothing, and this is its status. */
 void job_returned (struct job *job, int64_t now, struct rank *rank, const struct status *status);
+
+/* What Slurm has answered after FACT_ASKS_SLURM. */
+void job_slurm (struct job *job, int64_t now, const struct slurm_job *answer);
 
 /*
  * srun has ended. If tasks run as far as is known, it or they have been killed. If the others have ended by

@@ -32,6 +32,7 @@
 #include "protocol/life_report.h"
 #include "protocol/rendezvous_config.h"
 #include "protocol/signs.h"
+#include "protocol/slurm_job.h"
 
 struct peer;
 
@@ -182,6 +183,7 @@ struct rank {
     struct rank *replaced_by, *replaces;
     int64_t placed; /* when it got its place from another one */
     bool released; /* it has no place, and needs none any more */
+    bool left_out; /* of the job's next run (requeue.c): a spare has its place, and its node may be bad */
     struct end end; /* of a rank without a place */
 
     /* What its supervisor has told. */
@@ -279,6 +281,18 @@ struct ledger {
     int restarts, replaced;
 };
 
+/* requeue.c */
+struct requeue {
+    int64_t ask; /* job->now when Slurm is to be asked; NEVER: it need not be, or is being asked */
+    int64_t end; /* job->now when the job's time is over, as Slurm said last; NEVER: not known */
+    bool far; /* that was more than --tf-requeue away */
+    int told; /* the obstacles of which users know, as bits */
+    int64_t saves; /* job->now when the tasks were asked to save; NEVER: they were not */
+    bool known; /* `before` is: */
+    struct past_runs before; /* the runs before this one, */
+    struct past_runs all; /* ... and with it, when it has ended */
+};
+
 struct watchdog {
     bool asks; /* supervisors, */
     int64_t patience; /* until then */
@@ -340,6 +354,7 @@ struct job {
     struct watchdog watchdog;
     struct ledger ledger;
     struct unanswered unanswered;
+    struct requeue requeue;
 };
 
 /* NOLINTBEGIN(bugprone-macro-parentheses): they declare their first argument. */

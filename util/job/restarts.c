@@ -70,11 +70,17 @@ void restarts_step (struct job *job, struct place *p, int step)
     }
 }
 
-/* Programs that tell no training step make progress when they run for ten times as long as they start. */
-void restarts_time (struct job *job)
+/* Ten times as long as they start. */
+int64_t restarts_lasting_ms (const struct job *job)
 {
     int64_t start = job->budget.start_ms ? job->budget.start_ms : START_MS;
-    int64_t wanted = moment_last (STARTS * start, START_MS);
+
+    return moment_last (STARTS * start, START_MS);
+}
+
+void restarts_time (struct job *job)
+{
+    int64_t wanted = restarts_lasting_ms (job);
     bool lasts = false, sends = false;
 
     if (job->budget.row == 0 || job->phase == JOB_GATHERS)
@@ -182,9 +188,10 @@ void restarts_tell (struct job *job, struct place *p, const struct exit_report *
 
     if (job->config->restart.times == 0)
         return;
-    /* It died of what asked it to end. */
-    if (decision == DECISION_ASKED && report->kind == EXIT_REPORT_SIGNAL
-        && report->number == p->end.asked_signal)
+    /* It died of what asked it to end, or its next life is in the job's next run. */
+    if (decision == DECISION_ASKED
+        && ((report->kind == EXIT_REPORT_SIGNAL && report->number == p->end.asked_signal)
+            || job->requeue.saves != NEVER))
         decision = DECISION_NONE;
     if (decision == DECISION_CANNOT && p->duty.member)
         unable = _members (job).unable;
@@ -342,6 +349,7 @@ static bool _replace_one (struct job *job, struct place *p, enum fact_cause beca
     if (!spare)
         return false;
     _move_place (job, p, spare);
+    lost->left_out = because == FACT_FAILS_AGAIN;
     fact = facts_add (&job->facts, FACT_REPLACED, NULL);
     if (fact_name (fact, lost, 1)) {
         fact->ranks[0].report = lost->end.report;
@@ -364,6 +372,7 @@ static bool _replace_silent (struct job *job, struct place *p, struct fact **fac
         (*fact)->seconds = (int)((job->now - lost->heard + SECOND_MS / 2) / SECOND_MS);
     }
     _move_place (job, p, spare);
+    lost->left_out = true;
     fact_name (*fact, lost, job->tasks);
     return true;
 }
@@ -405,10 +414,10 @@ static void _note_first_to_fail (struct job *job, struct place *p)
     job->gather.failed = p->rank;
 }
 
-/* So often its rank was the first to fail, with the failure for which all gather. */
-static int _failures (const struct job *job, const struct place *p)
+/* With the failure for which all gather. */
+bool restarts_fail_again (const struct job *job, const struct place *p)
 {
-    return p->life.failures + (job->phase == JOB_GATHERS && job->gather.failed == p->rank);
+    return p->life.failures + (job->phase == JOB_GATHERS && job->gather.failed == p->rank) >= MOST_FAILURES;
 }
 
 /*
@@ -421,7 +430,7 @@ static void _leave_bad_node (struct job *job, struct place *p)
     struct rank *failed = p->rank;
 
     /* What is still to be said of it is not true any more. */
-    if (_failures (job, p) >= MOST_FAILURES && !serves && _replace_one (job, p, FACT_FAILS_AGAIN))
+    if (restarts_fail_again (job, p) && !serves && _replace_one (job, p, FACT_FAILS_AGAIN))
         facts_add (&job->facts, FACT_DECIDED, failed)->decision = DECISION_NONE;
 }
 
@@ -534,13 +543,13 @@ void restarts_cannot (struct job *job, struct place *p, const char *why)
         place_forbid (p, PLACE_CANNOT);
 }
 
-void restarts_ask (struct job *job, const struct life_report *life)
+void restarts_ask (struct job *job, int signal, int64_t at)
 {
     job->asked = true;
     job->finish.failure_over = NEVER;
     if (!job->asked_signal) {
-        job->asked_signal = life->asked_signal;
-        job->asked_at = life->asked_at;
+        job->asked_signal = signal;
+        job->asked_at = at;
     }
     EACH_PLACE (p, job)
         place_forbid (p, PLACE_ASKED);

@@ -35,11 +35,17 @@ void restarts_withdraw (struct job *job, struct place *place, const struct exit_
  */
 void restarts_replace (struct job *job);
 
-/* The step was asked to end: nothing is restarted. */
-void restarts_ask (struct job *job, const struct life_report *life);
+/* The step was asked to end, by this signal then (seconds since 1970; 0: not known): nothing is restarted. */
+void restarts_ask (struct job *job, int signal, int64_t at);
 
 /* A program has told a training step. Progress makes restarts count anew. */
 void restarts_step (struct job *job, struct place *place, int step);
+
+/* Programs that tell no training step make progress when they run for so long. */
+int64_t restarts_lasting_ms (const struct job *job);
+
+/* True if the rank of this place was the first to fail so often that its node may be bad. */
+bool restarts_fail_again (const struct job *job, const struct place *place);
 
 /* Time has passed: is a long life progress? */
 void restarts_time (struct job *job);

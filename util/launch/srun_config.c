@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "common/frameworks.h"
+#include "common/helper.h"
 #include "common/netlist.h"
 #include "common/number.h"
 #include "common/tasklist.h"
@@ -146,6 +147,20 @@ int srun_config_stop_grace (int wait)
     return wait > 0 && grace > most ? most : grace;
 }
 
+/* tf-rendezvous has no environment of its own. */
+static void _set_requeue (struct rendezvous_config *config)
+{
+    static char path[PATH_MAX];
+
+    config->requeue = options_seconds (OPTION_REQUEUE);
+    if (config->requeue == 0)
+        return;
+    config->requeue_wished = options_is_given (OPTION_REQUEUE);
+    helper_find (path, sizeof (path), getenv ("PATH"), "scontrol");
+    config->slurm_path = *path ? path : NULL;
+    config->slurm_conf = getenv ("SLURM_CONF");
+}
+
 static int _add_lists (struct rendezvous_config *config, struct errtext *err)
 {
     enum option_id option;
@@ -224,6 +239,7 @@ struct frame *srun_config_encode (const struct srun_facts *facts, const struct c
         config.task.if_abandoned = options_value (OPTION_IF_ABANDONED);
     config.het_group = cmdline_find (&facts->options, &het_group_option);
     _set_append (&config, facts);
+    _set_requeue (&config);
     if (strcmp (networks, NETLIST_ANY) != 0) {
         config.networks = networks;
         config.networks_required = options_is_given (OPTION_NETWORK);

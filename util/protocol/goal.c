@@ -18,6 +18,7 @@ static const char *const stop_name[] = {
     [GOAL_STOP_AT_ONCE] = "at-once",
     [GOAL_LEASE_OVER] = "lease-over",
     [GOAL_ABORT] = "abort",
+    [GOAL_SAVE] = "save",
 };
 
 #define MESSAGE struct goal
@@ -25,7 +26,7 @@ static const char *const stop_name[] = {
 /* clang-format off */
 static const struct field row[] = {
     FIELD ("LIFE", life, NUMBER, FIELD_NEEDED, 0, LIFE_REPORT_MAX),
-    FIELD ("STOP", stop, NAME, FIELD_NEEDED, 0, GOAL_ABORT, .names = stop_name),
+    FIELD ("STOP", stop, NAME, FIELD_NEEDED, 0, GOAL_SAVE, .names = stop_name),
     FIELD ("REPORT", report, NUMBER, FIELD_OPTIONAL, 0, INT_MAX),
     FIELD ("LEAVE", leave, FLAG, FIELD_OPTIONAL),
     FIELD ("EXIT_CODE", code, NUMBER, FIELD_OPTIONAL, 0, EXIT_REPORT_MAX_CODE, .absent = GOAL_OWN_CODE),

@@ -20,6 +20,7 @@ enum goal_stop {
     GOAL_STOP_AT_ONCE,              /* kill it: a spare has its place, there is no other life */
     GOAL_LEASE_OVER,                /* kill it, as if the rendezvous had not been heard: it has failed */
     GOAL_ABORT,                     /* it hangs: let it print its stacks */
+    GOAL_SAVE,                      /* ask its program to save and to end, as Slurm would by SIGTERM */
 };
 
 /* The exit code of the task, as it ended. */

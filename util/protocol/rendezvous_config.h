@@ -63,6 +63,9 @@ struct rendezvous_config {
     int fail_grace;                         /* seconds for the others after a failure without a ps */
     struct restart_rule restart;            /* --tf-restart */
     struct watch_rule watch;                /* --tf-watchdog */
+    int requeue;                            /* --tf-requeue, seconds; 0: no */
+    bool requeue_wished;                    /* the user has said so, not only the site */
+    const char *slurm_path, *slurm_conf;    /* of scontrol: its directory, and SLURM_CONF; or NULL */
     int lost_after;                         /* with spare tasks: seconds (silence.h); 0: there are none */
     struct task_options task;   /* for every task and its tf-supervise */
     int wait; /* srun kills all tasks so many seconds after the first one has ended; 0: it does not */

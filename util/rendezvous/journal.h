@@ -23,6 +23,7 @@ enum journal_kind {
     JOURNAL_RETURNED,   /* job_returned (), with the status in this frame, or none */
     JOURNAL_STATUS,     /* job_status (), likewise */
     JOURNAL_TIME,       /* job_time () */
+    JOURNAL_SLURM,      /* job_slurm (), with this frame */
 };
 
 struct journal_entry {

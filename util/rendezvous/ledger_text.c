@@ -11,6 +11,7 @@
 
 #include "common/amount.h"
 #include "common/list_text.h"
+#include "common/second.h"
 #include "job/facts.h"
 #include "job/ledger.h"
 
@@ -98,6 +99,19 @@ const char *ledger_text (const struct ledger *l, char *buf, size_t size)
               l->says ? "new training steps" : "running (no training steps reported)", last, first, costs,
               suspended);
     return buf;
+}
+
+const char *ledger_text_runs (const struct past_runs *runs, char *buf, size_t size)
+{
+    struct ledger sum = { .first_ms = runs->first * SECOND_MS,
+                          .repeated_steps = runs->repeated_steps,
+                          .restarts = runs->restarts,
+                          .says = runs->says,
+                          .reached = runs->step };
+
+    for (int i = 0; i < LEDGER_ACCOUNTS; i++)
+        sum.ms[i] = runs->seconds[i] * SECOND_MS;
+    return ledger_text (&sum, buf, size);
 }
 
 const char *ledger_text_restart (const struct fact *fact, char *buf, size_t size)

@@ -10,6 +10,7 @@
 
 struct fact;
 struct ledger;
+struct past_runs;
 
 #define LEDGER_TEXT_SIZE 512
 
@@ -18,6 +19,9 @@ struct ledger;
  * restarts (repeating 1,210 steps 31 m, detection 18 m, pauses 12 s, start-up 1 h 20 m)". Returns buf.
  */
 const char *ledger_text (const struct ledger *ledger, char *buf, size_t size);
+
+/* The same of all runs of a job (protocol/slurm_job.h). */
+const char *ledger_text_runs (const struct past_runs *runs, char *buf, size_t size);
 
 /* What a restart of all has cost: ", 12 s after the last answer of a lost task (detection 10 s, ...)". */
 const char *ledger_text_restart (const struct fact *fact, char *buf, size_t size);

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "cluster_table.h"
+#include "common/amount.h"
 #include "common/list_text.h"
 #include "common/logdir.h"
 #include "common/second.h"
@@ -432,6 +433,16 @@ static void _tell_ledger (const struct narrator *n, const struct ledger *ledger,
         console_note (line);
 }
 
+/* Of a job that was requeued, with the runs before. */
+static void _tell_runs (const struct narrator *n, const struct past_runs *runs)
+{
+    char text[LEDGER_TEXT_SIZE];
+
+    if (runs)
+        console_say ("spank_tf: %s: all %d runs of the job: %s", step_name (n->step), runs->runs,
+                     ledger_text_runs (runs, text, sizeof (text)));
+}
+
 /* The last line of master.log if Slurm kills srun, and this process. */
 static void _asked_to_end (const struct narrator *n, const struct fact *fact)
 {
@@ -454,6 +465,96 @@ static const char *_how_asked (const struct roster *roster)
                : " was cancelled";
 }
 
+/* The job goes on in another run, or does not (job/requeue.h). */
+
+static void _say_no_requeue (const struct narrator *n, const struct fact *fact)
+{
+    static const char *const why[] = {
+        [SLURM_JOB_GOES_ON] = NULL,
+        [SLURM_JOB_SILENT] = "Slurm does not answer (scontrol show job). spank_tf asks again",
+        [SLURM_JOB_NO_SCRIPT] = "the job will not be requeued, because it has no batch script. Use sbatch",
+        [SLURM_JOB_FORBIDS] =
+            "the job will not be requeued, because Slurm may not do that. Add --requeue to sbatch",
+        [SLURM_JOB_ENDLESS] =
+            "the job will not be requeued, because it has no time limit. Add --time to sbatch",
+    };
+
+    /* The site's value is for jobs that can. */
+    if (!n->config->requeue_wished)
+        return;
+    if (why[fact->obstacle_of_job])
+        console_say ("spank_tf: %s: --tf-requeue: %s", step_name (n->step), why[fact->obstacle_of_job]);
+    else
+        console_say ("spank_tf: %s: --tf-requeue=%d: the job will not be requeued, because it ends in %d s "
+                     "already. Raise --time, or lower --tf-requeue",
+                     step_name (n->step), n->config->requeue, fact->seconds);
+}
+
+static void _say_save (const struct narrator *n, const struct fact *fact)
+{
+    console_say (
+        "spank_tf: %s: the job ends in %d s, so the tasks are asked to save (SIGTERM), and the job is "
+        "then requeued (--tf-requeue)",
+        step_name (n->step), fact->seconds);
+}
+
+/* ", training step 1,200" */
+static const char *_at_step (int step, char *buf, size_t size)
+{
+    struct amount_text room;
+
+    buf[0] = '\0';
+    if (step > 0)
+        snprintf (buf, size, ", training step %s", amount_number (step, &room));
+    return buf;
+}
+
+static void _say_requeued (const struct narrator *n, const struct fact *fact)
+{
+    char nodes[1024], out[1100] = "", at[64];
+    struct list_text list = { nodes, sizeof (nodes), ", ", RANK_NAMES_MOST, 0, 0 };
+
+    for (int i = 0; i < fact->count; i++)
+        if (fact_is_new_node (fact, i))
+            list_text_add (&list, fact->ranks[i].rank->node);
+    if (fact->count > 0)
+        snprintf (out, sizeof (out), " without %s, where tasks were lost or failed three times",
+                  list_text_end (&list));
+    console_say ("spank_tf: %s: the tasks have saved in run %d of the job%s. The job is requeued%s",
+                 step_name (n->step), fact->runs->runs, _at_step (fact->step, at, sizeof (at)), out);
+}
+
+static void _say_verdict (const struct narrator *n, const struct fact *fact)
+{
+    const char *step = step_name (n->step);
+    struct amount_text reached, before;
+    char name[RANK_NAME_SIZE];
+    struct failed room;
+
+    switch (fact->requeue) {
+        case REQUEUE_GOES_ON: _say_requeued (n, fact); break;
+        case REQUEUE_FAILED:
+            console_say (
+                "error: spank_tf: %s: the job is not requeued, because %s %s after it was asked to save",
+                step, _name (fact->rank, name),
+                fact->rank->lost ? "was lost" : _failed (&rank_end (fact->rank)->report, &room));
+            break;
+        case REQUEUE_STUCK:
+            console_say (
+                "error: spank_tf: %s: the job is not requeued, because this run reached training step "
+                "%s, and the run before reached %s. Does the program load its checkpoint?",
+                step, amount_number (fact->step, &reached), amount_number (fact->step_before, &before));
+            break;
+        case REQUEUE_SHORT:
+            console_say (
+                "error: spank_tf: %s: the job is not requeued, because this run took only %s. Without "
+                "messages a run must take %s, ten starts of its programs",
+                step, amount_duration (fact->seconds * SECOND_MS, &reached),
+                amount_duration (fact->wanted * SECOND_MS, &before));
+            break;
+    }
+}
+
 /* srun has ended, and prints nothing any more: master.log gets what is known. */
 static void _cut (const struct narrator *n, const struct fact *fact)
 {
@@ -467,6 +568,7 @@ static void _cut (const struct narrator *n, const struct fact *fact)
         console_note (table);
     free (table);
     _tell_ledger (n, fact->ledger, false);
+    _tell_runs (n, fact->runs);
     _notify_end (n, fact);
 }
 
@@ -492,7 +594,8 @@ static void _ended (const struct narrator *n, const struct fact *fact)
     const char *step = step_name (n->step), *failure = NULL;
     char text[END_TEXT_FAILURE_SIZE];
     const struct rank *first = ends_first_to_fail (roster->rank, roster->tasks);
-    const char *cancelled = _how_asked (roster);
+    /* Tasks that were asked to save end as that asks them. */
+    const char *cancelled = fact->saves ? NULL : _how_asked (roster);
     bool none = _none_has_started (roster);
     bool saved = first && ends_has_saved (rank_end (first));
     bool alone = c->ask_alone && !cancelled && alone_is_likely (roster->rank, roster->tasks);
@@ -512,6 +615,8 @@ static void _ended (const struct narrator *n, const struct fact *fact)
         console_table (end_text_table (roster, alone), c->show && !cancelled);
     if (cancelled)
         console_say ("spank_tf: %s%s", step, cancelled);
+    else if (fact->saves && (saved || ends_are_cancelled (roster->rank, roster->tasks)))
+        failure = NULL;
     else if (fact->waited > 0 && first && first->cut)
         _waited (n, fact);
     else if ((failure = end_text_failure (roster, text, sizeof (text))) && saved)
@@ -536,6 +641,7 @@ static void _ended (const struct narrator *n, const struct fact *fact)
             "activity was %.1f s",
             step, fact->learnt.seconds, fact->learnt.first, (double)fact->learnt.slowest_ms / 1000);
     _tell_ledger (n, fact->ledger, true);
+    _tell_runs (n, fact->runs);
     if (!c->json && end_text_log_dirs (roster, text, sizeof (text)) > (failure ? 1 : 0))
         console_say ("spank_tf: %s: logs are in %s", step, text);
 }
@@ -547,6 +653,7 @@ void narrator_tell (struct step *step, struct restart_lines *lines, const struct
 
     switch (fact->kind) {
         case FACT_PLACES: _places (n); break;
+        case FACT_ASKS_SLURM: break;
         case FACT_REPORTED: _reported (fact); break;
         case FACT_DECIDED: restart_lines_add (n->lines, fact); break;
         case FACT_BEGINS: restart_lines_starts (n->lines, fact->rank); break;
@@ -570,6 +677,9 @@ void narrator_tell (struct step *step, struct restart_lines *lines, const struct
         case FACT_TRACEBACK: _traceback (n, fact); break;
         case FACT_UNANSWERED: _unanswered (n, fact->unanswered); break;
         case FACT_HEARTBEAT: break; /* only the site's program is told */
+        case FACT_NO_REQUEUE: _say_no_requeue (n, fact); break;
+        case FACT_SAVE: _say_save (n, fact); break;
+        case FACT_REQUEUE: _say_verdict (n, fact); break;
         case FACT_CUT: _cut (n, fact); break;
         case FACT_ENDED: _ended (n, fact); break;
     }

@@ -17,6 +17,7 @@
 #include "peers.h"
 #include "protocol/contact.h"
 #include "protocol/rendezvous_config.h"
+#include "requeuer.h"
 #include "step.h"
 
 /* Descriptors besides the connections of ranks. */
@@ -49,6 +50,7 @@ struct server {
     struct restart_lines *lines; /* likewise */
     struct pace pace; /* of the job */
     struct asked asked;
+    struct requeuer requeuer;
     struct journal *journal; /* or NULL */
     struct deadline revived; /* when to say that this is not the first tf-rendezvous */
     struct wire *wire; /* what the job knows of each rank's link; or NULL */

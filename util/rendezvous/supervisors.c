@@ -19,6 +19,7 @@
 #include "journal.h"
 #include "narrator.h"
 #include "notify.h"
+#include "requeuer.h"
 
 /*
  * Inputs: what happens is written down before it leads to anything; after this rendezvous another one does
@@ -60,11 +61,15 @@ static bool _note_wire (struct server *server)
 static void _apply (struct server *server, const struct journal_entry *e, const struct frame *frame)
 {
     struct rank *rank = &step_roster (server->step)->rank[e->rank];
+    struct slurm_job slurm = { .obstacle = SLURM_JOB_SILENT };
     struct status status = { .ended = false };
     struct job *job = server->job;
+    bool known = !frame                     ? true
+                 : e->kind == JOURNAL_SLURM ? fields_decode (&slurm_job_fields, &slurm, frame, NULL) == 0
+                                            : status_decode (&status, frame, NULL) == 0;
 
     /* A task that has registered again has told none. */
-    if (frame && status_decode (&status, frame, NULL) < 0)
+    if (!known)
         return;
     switch (e->kind) {
         case JOURNAL_CONFIG:
@@ -79,6 +84,7 @@ static void _apply (struct server *server, const struct journal_entry *e, const 
         case JOURNAL_RETURNED: job_returned (job, e->now, rank, &status); break;
         case JOURNAL_STATUS: job_status (job, e->now, rank, &status); break;
         case JOURNAL_TIME: job_time (job, e->now); break;
+        case JOURNAL_SLURM: job_slurm (job, e->now, &slurm); break;
     }
     pace_note (&server->pace, job->run, job->ledger.reached);
     server->timed = e->kind == JOURNAL_TIME;
@@ -99,7 +105,8 @@ static void _take (struct server *server, struct journal_entry entry, struct fra
 static bool _needs_supervisors (const struct server *server, const struct job *job)
 {
     return duties_need_supervisors (job) || server->config.show || step_log_dir (server->step)
-           || server->config.restart.times > 0 || server->config.watch.seconds > 0;
+           || server->config.restart.times > 0 || server->config.watch.seconds > 0
+           || server->config.requeue > 0;
 }
 
 /*
@@ -203,12 +210,14 @@ static void _send_goal (struct server *server, struct peer *peer, const struct g
 /*
  * srun may end as soon as the last supervisor has left, and a batch script with it: then what is not
  * written is lost, and Slurm kills the site's program. But if srun ends the step some time after its first
- * task, that program must not make the others late.
+ * task, that program must not make the others late. A job whose script has ended cannot be requeued any more.
  */
 static bool _may_leave (const struct server *server)
 {
     bool busy = server->config.wait == 0 && notify_has_last ();
 
+    if (requeuer_is_busy (&server->requeuer))
+        return false;
     return (server->leaves && server->now >= server->leaves_due) || (console_is_written () && !busy);
 }
 
@@ -251,13 +260,23 @@ static bool _change_places (struct server *server, const struct rank *spare)
     return false;
 }
 
+static void _perform_one (struct server *server, const struct fact *fact)
+{
+    if (fact->kind == FACT_ASKS_SLURM && !console_is_muted ())
+        requeuer_ask (server);
+    if (fact->kind != FACT_PLACES || _change_places (server, fact->rank))
+        narrator_tell (server->step, server->lines, fact);
+    /* A rendezvous that was killed has perhaps not done it. If it has, the job does not run any more. */
+    if (fact->kind == FACT_REQUEUE && fact->requeue == REQUEUE_GOES_ON)
+        requeuer_requeue (server, fact);
+}
+
 static void _perform (struct server *server)
 {
     struct fact fact;
 
     while (facts_take (&server->job->facts, &fact)) {
-        if (fact.kind != FACT_PLACES || _change_places (server, fact.rank))
-            narrator_tell (server->step, server->lines, &fact);
+        _perform_one (server, &fact);
         fact_clear (&fact);
     }
 }
@@ -380,6 +399,14 @@ bool supervisors_reconnect (struct server *server, struct peer *peer, struct fra
     return true;
 }
 
+void supervisors_take_slurm (struct server *server, struct frame *frame)
+{
+    if (!server->job)
+        return;
+    _take (server, (struct journal_entry){ .kind = JOURNAL_SLURM }, frame);
+    _perform (server);
+}
+
 void supervisors_cut (struct server *server)
 {
     if (!server->job)
@@ -436,6 +463,9 @@ void supervisors_revive (struct server *server)
                NULL);
     }
     _perform (server);
+    /* The answer to what the one before has asked does not come. */
+    if (server->config.requeue > 0 && server->job->requeue.ask == NEVER)
+        requeuer_ask (server);
 }
 
 struct deadline supervisors_next (const struct server *server)

@@ -63,6 +63,7 @@ static void _check_time (struct server *server)
     launch_check (server);
     supervisors_check (server);
     asked_check (server);
+    requeuer_check (server);
     console_check_time ();
 }
 
@@ -73,6 +74,7 @@ static int _timeout_ms (const struct server *server)
 
     next = deadline_min (next, deadline_min (supervisors_look (server), console_next ()));
     next = deadline_min (next, deadline_min (server->revived, asked_next (server)));
+    next = deadline_min (next, requeuer_next (server));
     if (server->peers.oldest)
         next = deadline_min (next, server->peers.oldest->timeout);
     return deadline_left_ms (next);
@@ -115,6 +117,8 @@ static void _run (struct server *server)
 
             if (event[i].data.ptr == &server->asked)
                 asked_receive (server);
+            else if (event[i].data.ptr == &server->requeuer)
+                requeuer_receive (server);
             else if (peer && peer->state == PEER_SUPERVISED)
                 supervisors_receive (server, peer);
             else if (peer)
@@ -219,6 +223,7 @@ int main (int argc, char *argv[])
     signal (SIGTSTP, SIG_IGN);
     /* Slurm ends a job by this, and by SIGKILL when KillWait is over: until then master.log gets the end. */
     signal (SIGTERM, SIG_IGN);
+    requeuer_init (&server.requeuer);
     server.srun = getppid ();
     server.journal = journal_create ();
     again = keeper_start (server.journal) > 0;
@@ -246,6 +251,7 @@ int main (int argc, char *argv[])
     if (deadline_is_set (server.revived) && server.job && server.job->end_told)
         _say_revived (&server);
     asked_end (&server);
+    requeuer_end (&server.requeuer);
     console_release ();
     supervisors_cut (&server);
     console_end ();

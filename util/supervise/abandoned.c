@@ -28,29 +28,11 @@
 /* The program needs no longer to write a line, or to say that it cannot (tf-abandoned.c). */
 #define FINISH_MS 7000
 
-/* The first directory of PATH that has scontrol. */
-static void _find_slurm (struct abandoned *a)
-{
-    const char *path = a->config->path ? a->config->path : "";
-    char program[PATH_MAX + 16];
-
-    for (; *path; path += *path == ':') {
-        int length = (int)strcspn (path, ":");
-
-        snprintf (a->slurm, sizeof (a->slurm), "%.*s", length, path);
-        snprintf (program, sizeof (program), "%s/scontrol", a->slurm);
-        if (access (program, X_OK) == 0)
-            return;
-        path += length;
-    }
-    a->slurm[0] = '\0';
-}
-
 void abandoned_init (struct abandoned *a, const struct supervisor_config *config)
 {
     *a = (struct abandoned){ .config = config, .due = NEVER };
     if (config->options.batch_host)
-        _find_slurm (a);
+        helper_find (a->slurm, sizeof (a->slurm), config->path, "scontrol");
 }
 
 bool abandoned_asks (struct abandoned *a, int64_t since, int64_t now)

@@ -473,6 +473,20 @@ static void _lose_task (struct machine *m)
         _kill (m, THEN_REST);
 }
 
+/* Once, and as if Slurm had: what that means for the end of the task is the same. */
+static void _ask_to_save (struct machine *m)
+{
+    static const struct signal signal = { .number = SIGTERM, .from_slurm = true };
+
+    if (m->signals.slurms.number)
+        return;
+    signals_take (&m->signals, &signal, false, m->run);
+    if (m->phase == MACHINE_RUNS)
+        _signal_program (m, &signal);
+    else if (m->phase == MACHINE_ENDED)
+        _report (m);
+}
+
 /*
  * The next step towards it. What cannot be taken now, because what runs is being stopped, comes again with
  * the answer to the report of its end; and to stop what has met the report of an end is of the past.
@@ -494,6 +508,8 @@ void machine_goal (struct machine *m, int64_t now, const struct goal *goal)
         _lose_task (m);
     else if (goal->stop == GOAL_ABORT && m->phase == MACHINE_RUNS)
         _abort (m);
+    else if (goal->stop == GOAL_SAVE)
+        _ask_to_save (m);
     else if (goal->stop == GOAL_RUN && _may_begin (m, goal->life)) {
         m->next = goal->life;
         _kill (m, THEN_BEGIN);

@@ -489,7 +489,8 @@ static void _tell_asked (struct supervisor *s)
 
     if (number && !s->asked && !s->machine.reported) {
         _tell (s);
-        _log_asked (s, number, at);
+        /* The rendezvous' wish came now. */
+        _log_asked (s, number, at ? at : time (NULL));
     }
     s->asked = number;
 }
@@ -637,6 +638,7 @@ static void _serve_uplink (struct supervisor *s, short revents)
     /* Slurm may have asked the task to end at this moment. */
     _read_signals (s);
     machine_goal (&s->machine, _now (), goal);
+    _tell_asked (s);
 }
 
 static void _see_link (struct supervisor *s)

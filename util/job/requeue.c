@@ -1,0 +1,195 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "requeue.h"
+
+#include <signal.h>
+
+#include "common/second.h"
+#include "ledger.h"
+#include "place.h"
+#include "protocol/restart_rule.h"
+#include "restarts.h"
+
+/* Slurm is asked in each half of SECONDS, but not more often, nor less, than this. */
+#define ASK_LEAST_MS 10000
+#define ASK_MOST_MS 600000
+
+_Static_assert ((int)LEDGER_ACCOUNTS == PAST_RUNS_ACCOUNTS, "past runs have the ledger's accounts");
+
+/* The job's end. */
+
+static int64_t _before_ms (const struct job *job)
+{
+    return job->config->requeue * SECOND_MS;
+}
+
+static int64_t _interval_ms (const struct job *job)
+{
+    int64_t half = _before_ms (job) / 2;
+
+    return half < ASK_LEAST_MS ? ASK_LEAST_MS : moment_first (half, ASK_MOST_MS);
+}
+
+void requeue_begin (struct job *job)
+{
+    job->requeue.ask = job->config->requeue > 0 ? job->now : NEVER;
+}
+
+int64_t requeue_due (const struct job *job)
+{
+    return job->suspended || job->phase == JOB_FINISHES ? NEVER : job->requeue.ask;
+}
+
+void requeue_check (struct job *job)
+{
+    if (job->now < requeue_due (job))
+        return;
+    job->requeue.ask = NEVER;
+    facts_add (&job->facts, FACT_ASKS_SLURM, NULL);
+}
+
+/* Once for each reason. */
+static void _tell_obstacle (struct job *job, enum slurm_job_obstacle obstacle, int64_t left)
+{
+    struct fact *fact;
+
+    if (job->requeue.told & 1 << obstacle)
+        return;
+    job->requeue.told |= 1 << obstacle;
+    fact = facts_add (&job->facts, FACT_NO_REQUEUE, NULL);
+    fact->obstacle_of_job = obstacle;
+    fact->seconds = (int)(left / SECOND_MS);
+}
+
+static void _save (struct job *job)
+{
+    struct requeue *r = &job->requeue;
+    struct fact *fact = facts_add (&job->facts, FACT_SAVE, NULL);
+
+    fact->seconds = (int)((r->end - job->now) / SECOND_MS);
+    r->saves = job->now;
+    job->asked_told = true;
+    restarts_ask (job, SIGTERM, 0);
+}
+
+void requeue_take (struct job *job, const struct slurm_job *answer)
+{
+    struct requeue *r = &job->requeue;
+    int64_t before = _before_ms (job), left;
+
+    if (r->saves != NEVER || job->phase == JOB_FINISHES)
+        return;
+    if (answer->obstacle != SLURM_JOB_SILENT && !r->known) {
+        r->known = true;
+        r->before = answer->runs;
+    }
+    if (answer->obstacle != SLURM_JOB_GOES_ON)
+        _tell_obstacle (job, answer->obstacle, 0);
+    if (answer->obstacle == SLURM_JOB_NO_SCRIPT || answer->obstacle == SLURM_JOB_FORBIDS)
+        return;
+    r->ask = job->now + _interval_ms (job);
+    if (answer->obstacle == SLURM_JOB_ENDLESS)
+        r->end = NEVER;
+    else if (answer->obstacle == SLURM_JOB_GOES_ON)
+        r->end = job->now + answer->left * SECOND_MS;
+    if (r->end == NEVER)
+        return;
+    left = r->end - job->now;
+    if (left > before) {
+        r->far = true;
+        r->ask = moment_first (r->ask, r->end - before);
+    } else if (r->far)
+        _save (job);
+    else
+        _tell_obstacle (job, SLURM_JOB_GOES_ON, left);
+}
+
+/* The end of a run. */
+
+static void _add_seconds (int *sum, int64_t ms)
+{
+    *sum += (int)((ms + SECOND_MS / 2) / SECOND_MS);
+}
+
+void requeue_close (struct job *job)
+{
+    struct past_runs *all = &job->requeue.all;
+    const struct ledger *l = &job->ledger;
+
+    *all = job->requeue.before;
+    all->runs++;
+    all->step = job->budget.step;
+    for (int i = 0; i < LEDGER_ACCOUNTS; i++)
+        _add_seconds (&all->seconds[i], l->ms[i]);
+    _add_seconds (&all->first, l->first_ms);
+    all->repeated_steps += (int)l->repeated_steps;
+    all->restarts += l->restarts;
+    all->says = all->says || l->says;
+}
+
+/*
+ * Its work is saved, as far as its end tells. A program that SIGTERM has ended, or that was stopped for a
+ * restart, goes on from its last checkpoint.
+ */
+static bool _has_saved (const struct exit_report *report)
+{
+    return report_is_success (report) || restart_rule_saved (report) || report->kind == EXIT_REPORT_STOPPED
+           || (report->kind == EXIT_REPORT_SIGNAL && report->number == SIGTERM);
+}
+
+/* It was asked, and the job waits for it; if it waits for none (--tf-stop=never), for all of the cluster. */
+static bool _counts (const struct job *job, const struct place *p)
+{
+    return (job->aim == FINISH_NOT ? !p->beside : p->duty.awaited) && p->end.at > job->requeue.saves;
+}
+
+static const struct place *_unsaved (const struct job *job)
+{
+    EACH_PLACE (p, job)
+        if (_counts (job, p) && (p->rank->lost || !_has_saved (&p->end.report)))
+            return p;
+    if (job->finish.cause == FINISH_PS_FAILED || job->finish.cause == FINISH_TASK_FAILED)
+        return job->finish.place;
+    return NULL;
+}
+
+static enum requeue_verdict _verdict (const struct job *job, const struct place *unsaved, int64_t lasted)
+{
+    if (unsaved)
+        return REQUEUE_FAILED;
+    if (job->budget.step > job->requeue.before.step)
+        return REQUEUE_GOES_ON;
+    if (job->budget.step > 0 || job->requeue.before.step > 0)
+        return REQUEUE_STUCK;
+    return lasted < restarts_lasting_ms (job) ? REQUEUE_SHORT : REQUEUE_GOES_ON;
+}
+
+/* Its node was lost, or its task failed first again and again. */
+static bool _is_left_out (const struct job *job, const struct rank *r)
+{
+    return r->left_out || r->lost || (r->place && restarts_fail_again (job, r->place));
+}
+
+void requeue_decide (struct job *job)
+{
+    int64_t lasted = job->run - job->launched;
+    const struct place *unsaved;
+    struct fact *fact;
+
+    if (job->requeue.saves == NEVER)
+        return;
+    unsaved = _unsaved (job);
+    fact = facts_add (&job->facts, FACT_REQUEUE, unsaved ? unsaved->rank : NULL);
+    fact->requeue = _verdict (job, unsaved, lasted);
+    fact->step = job->budget.step;
+    fact->step_before = job->requeue.before.step;
+    fact->seconds = (int)(lasted / SECOND_MS);
+    fact->wanted = (int)(restarts_lasting_ms (job) / SECOND_MS);
+    fact->runs = &job->requeue.all;
+    EACH_RANK (r, job)
+        if (_is_left_out (job, r))
+            fact_name (fact, r, job->tasks);
+}

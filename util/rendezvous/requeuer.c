@@ -1,0 +1,368 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "requeuer.h"
+
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/child.h"
+#include "common/list_text.h"
+#include "common/number.h"
+#include "common/printable.h"
+#include "console.h"
+#include "job/facts.h"
+#include "job/model.h"
+#include "server.h"
+#include "supervisors.h"
+
+/* A command has so long. */
+#define COMMAND_MS 10000
+/* slurmctld may be away for a moment, as while it is restarted: before a requeue it is asked so often. */
+#define ATTEMPTS 6
+#define PAUSE_MS 5000
+/* Longer than all of that. */
+#define PATIENCE_MS 150000
+/* How often it is looked whether everything is written. */
+#define LOOK_MS 5
+
+/* The child. */
+
+/* What a command has printed: the job of a large step has long lists of nodes. */
+static char answer[1 << 20];
+
+static int _become_command (void *words)
+{
+    char *const *argv = words;
+
+    dup2 (STDOUT_FILENO, STDERR_FILENO);
+    execvp (argv[0], argv);
+    dprintf (STDOUT_FILENO, "%s: %m", argv[0]);
+    return 127;
+}
+
+/* What it prints, also if it fails, is in `answer`. False if it fails, or takes longer. */
+static bool _command (const char *const argv[])
+{
+    memset (answer, 0, sizeof (answer));
+    return child_ask (argv[0], _become_command, (void *)(uintptr_t)argv, -1, answer, sizeof (answer) - 1,
+                      COMMAND_MS)
+           >= 0;
+}
+
+#define RUN(...) _command ((const char *const[]){ __VA_ARGS__, NULL })
+
+/* Why it has failed: the first line. */
+static void _note_error (struct slurm_job *job)
+{
+    answer[strcspn (answer, "\n")] = '\0';
+    snprintf (job->error, sizeof (job->error), "%.*s", SLURM_JOB_MAX_ERROR,
+              *answer ? answer : "scontrol does not answer");
+    printable_make_line (job->error);
+}
+
+/* What Slurm shows of a job. */
+struct shown {
+    char state[32], end[24], limit[32], batch[8], requeue[8];
+    char excluded[4096], required[4096], comment[4096];
+};
+
+/*
+ * The value of a key, " KEY=", up to the first of these characters, without blanks at its end; "" if there is
+ * none, or it is too long.
+ */
+static void _take_value (char *value, size_t size, const char *text, const char *key, const char *ends)
+{
+    const char *found = strstr (text, key);
+    size_t length = 0;
+
+    if (found) {
+        found += strlen (key);
+        length = strcspn (found, ends);
+        while (length > 0 && found[length - 1] == ' ')
+            length--;
+    }
+    snprintf (value, size, "%.*s", length < size ? (int)length : 0, found ? found : "");
+}
+
+/* Of a heterogeneous job the first component is shown first. */
+static bool _show (struct shown *shown, const char *job)
+{
+    char *text, *next;
+
+    if (!RUN ("scontrol", "show", "job", job) || !(text = strchr (answer, '\n')))
+        return false;
+    if ((next = strstr (text, "\n\n")))
+        *next = '\0';
+    _take_value (shown->state, sizeof (shown->state), text, " JobState=", " \n");
+    _take_value (shown->end, sizeof (shown->end), text, " EndTime=", " \n");
+    _take_value (shown->limit, sizeof (shown->limit), text, " TimeLimit=", " \n");
+    _take_value (shown->batch, sizeof (shown->batch), text, " BatchFlag=", " \n");
+    _take_value (shown->requeue, sizeof (shown->requeue), text, " Requeue=", " \n");
+    _take_value (shown->excluded, sizeof (shown->excluded), text, " ExcNodeList=", " \n");
+    _take_value (shown->required, sizeof (shown->required), text, " ReqNodeList=", " \n");
+    _take_value (shown->comment, sizeof (shown->comment), text, "\n   Comment=", "\n");
+    return *shown->state;
+}
+
+static enum slurm_job_obstacle _obstacle (const struct shown *shown)
+{
+    if (strcmp (shown->batch, "0") == 0)
+        return SLURM_JOB_NO_SCRIPT;
+    if (strcmp (shown->requeue, "0") == 0)
+        return SLURM_JOB_FORBIDS;
+    return strcmp (shown->limit, "UNLIMITED") == 0 ? SLURM_JOB_ENDLESS : SLURM_JOB_GOES_ON;
+}
+
+static void _ask_slurm (struct slurm_job *slurm, const char *job)
+{
+    const char *begin;
+    struct shown shown;
+    int end;
+
+    if (!_show (&shown, job)) {
+        _note_error (slurm);
+        return;
+    }
+    slurm->obstacle = _obstacle (&shown);
+    past_runs_find (&slurm->runs, shown.comment, &begin);
+    if (slurm->obstacle != SLURM_JOB_GOES_ON)
+        return;
+    /* SLURM_TIME_FORMAT makes it seconds since 1970. */
+    if (number_parse (&end, shown.end, 1, INT_MAX) < 0) {
+        slurm->obstacle = SLURM_JOB_SILENT;
+        snprintf (slurm->error, sizeof (slurm->error), "EndTime is %s", shown.end);
+        return;
+    }
+    slurm->left = end - (int)time (NULL);
+    if (slurm->left < 1)
+        slurm->left = 1;
+}
+
+static bool _is_null (const char *value)
+{
+    return !*value || strcmp (value, "(null)") == 0;
+}
+
+/* The user's own comment stays. */
+static bool _write_comment (const struct shown *shown, const char *job, const struct past_runs *runs)
+{
+    char text[sizeof (shown->comment) + PAST_RUNS_TEXT + 16], own[PAST_RUNS_TEXT], number[48];
+    struct past_runs before;
+    const char *begin, *comment = _is_null (shown->comment) ? "" : shown->comment;
+    size_t length = past_runs_find (&before, comment, &begin);
+    int first = length > 0 ? (int)(begin - comment) : (int)strlen (comment);
+
+    snprintf (number, sizeof (number), "JobId=%s", job);
+    snprintf (text, sizeof (text), "Comment=%.*s%s%s%s", first, comment,
+              first > 0 && comment[first - 1] != ' ' ? " " : "", past_runs_print (runs, own),
+              length > 0 ? begin + length : "");
+    return RUN ("scontrol", "update", number, text);
+}
+
+/* Slurm takes another list as long as the job is pending. */
+static bool _leave_out (const struct shown *shown, const char *job, const char *nodes)
+{
+    char text[sizeof (shown->excluded) + 4096 + 16], number[48];
+    bool null = _is_null (shown->excluded);
+
+    snprintf (number, sizeof (number), "JobId=%s", job);
+    snprintf (text, sizeof (text), "ExcNodeList=%s%s%s", null ? "" : shown->excluded, null ? "" : ",", nodes);
+    return RUN ("scontrol", "update", number, text);
+}
+
+static bool _await_slurm (struct shown *shown, const char *job)
+{
+    for (int i = 0; i < ATTEMPTS; i++) {
+        if (i > 0)
+            poll (NULL, 0, PAUSE_MS);
+        if (_show (shown, job))
+            return true;
+    }
+    return false;
+}
+
+/* A job that has ended, or was requeued, meanwhile stays as it is. */
+static void _requeue_job (struct slurm_job *slurm, const struct requeuer *requeuer, const char *job)
+{
+    struct shown shown;
+
+    if (!_await_slurm (&shown, job)) {
+        _note_error (slurm);
+        return;
+    }
+    slurm->obstacle = SLURM_JOB_GOES_ON;
+    if (strcmp (shown.state, "RUNNING") != 0)
+        return;
+    /* Otherwise it is not known at its end whether the next run has brought anything. */
+    if (!_write_comment (&shown, job, &requeuer->runs) || !RUN ("scontrol", "requeue", job)) {
+        slurm->obstacle = SLURM_JOB_FORBIDS;
+        _note_error (slurm);
+        return;
+    }
+    if (*requeuer->nodes && !_leave_out (&shown, job, requeuer->nodes))
+        _note_error (slurm);
+}
+
+static _Noreturn void _work (const struct server *server, int fd)
+{
+    const struct rendezvous_config *c = &server->config;
+    struct slurm_job slurm = { .obstacle = SLURM_JOB_SILENT };
+    const char *step = step_roster (server->step)->step.number;
+    char path[PATH_MAX + 64], job[32];
+    struct frame *frame;
+
+    snprintf (path, sizeof (path), "%s%s/usr/local/bin:/usr/bin:/bin", c->slurm_path ? c->slurm_path : "",
+              c->slurm_path ? ":" : "");
+    snprintf (job, sizeof (job), "%.*s", (int)strcspn (step, "."), step);
+    setenv ("PATH", path, 1);
+    setenv ("SLURM_TIME_FORMAT", "%s", 1);
+    if (c->slurm_conf)
+        setenv ("SLURM_CONF", c->slurm_conf, 1);
+    if (server->requeuer.acts)
+        _requeue_job (&slurm, &server->requeuer, job);
+    else
+        _ask_slurm (&slurm, job);
+    frame = fields_frame (&slurm_job_fields, &slurm);
+    _exit (frame && frame_send (frame, fd, NULL) == 0 ? 0 : 1);
+}
+
+/* tf-rendezvous. */
+
+void requeuer_init (struct requeuer *r)
+{
+    *r = (struct requeuer){ .fd = -1, .patience = deadline_never () };
+}
+
+static bool _start (struct server *server, bool acts)
+{
+    struct requeuer *r = &server->requeuer;
+    struct epoll_event event = { .events = EPOLLIN, .data.ptr = r };
+    int pair[2];
+
+    if (socketpair (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+        return false;
+    r->acts = acts;
+    r->reader = (struct frame_reader){ .ceiling = FRAME_MAX_CONFIGURATION };
+    if ((r->child = child_fork ("tf-requeue", (int[]){ -1, -1, -1, pair[1] }, 4)) == 0)
+        _work (server, STDERR_FILENO + 1);
+    close (pair[1]);
+    if (r->child < 0 || epoll_ctl (server->peers.epoll, EPOLL_CTL_ADD, pair[0], &event) < 0) {
+        close (pair[0]);
+        return false;
+    }
+    r->fd = pair[0];
+    return true;
+}
+
+/* Nothing is known. */
+static void _take_silence (struct server *server)
+{
+    struct slurm_job silent = { .obstacle = SLURM_JOB_SILENT };
+    struct frame *frame = fields_frame (&slurm_job_fields, &silent);
+
+    if (frame)
+        supervisors_take_slurm (server, frame);
+    frame_destroy (frame);
+}
+
+void requeuer_ask (struct server *server)
+{
+    if (server->requeuer.fd < 0 && !_start (server, false))
+        _take_silence (server);
+}
+
+void requeuer_requeue (struct server *server, const struct fact *fact)
+{
+    struct requeuer *r = &server->requeuer;
+    struct list_text list = { r->nodes, sizeof (r->nodes), ",", 0, 0, 0 };
+
+    r->wanted = true;
+    r->runs = *fact->runs;
+    r->patience = deadline_in_ms (PATIENCE_MS);
+    for (int i = 0; i < fact->count; i++)
+        if (fact_is_new_node (fact, i))
+            list_text_add (&list, fact->ranks[i].rank->node);
+    list_text_end (&list);
+}
+
+bool requeuer_is_busy (const struct requeuer *r)
+{
+    return (r->wanted || (r->fd >= 0 && r->acts)) && !deadline_passed (r->patience);
+}
+
+static void _tell_requeue (const struct server *server, const struct slurm_job *slurm)
+{
+    const char *step = step_name (server->step), *nodes = server->requeuer.nodes;
+
+    if (slurm->obstacle != SLURM_JOB_GOES_ON)
+        console_say ("error: spank_tf: %s: the job could not be requeued: %s", step, slurm->error);
+    else if (*slurm->error)
+        console_say ("error: spank_tf: %s: the job was requeued, but its next run may get %s again: %s", step,
+                     nodes, slurm->error);
+}
+
+void requeuer_receive (struct server *server)
+{
+    struct requeuer *r = &server->requeuer;
+    struct slurm_job slurm = { .obstacle = SLURM_JOB_SILENT };
+    struct frame *frame = NULL;
+    int n = frame_read (&r->reader, r->fd, &frame, NULL);
+
+    if (n == 0)
+        return;
+    epoll_ctl (server->peers.epoll, EPOLL_CTL_DEL, r->fd, NULL);
+    close (r->fd);
+    r->fd = -1;
+    frame_reader_clear (&r->reader);
+    if (n < 0 || fields_decode (&slurm_job_fields, &slurm, frame, NULL) < 0) {
+        frame_destroy (frame);
+        frame = NULL;
+    }
+    if (r->acts)
+        _tell_requeue (server, &slurm);
+    else if (frame)
+        supervisors_take_slurm (server, frame);
+    else
+        _take_silence (server);
+    frame_destroy (frame);
+}
+
+void requeuer_check (struct server *server)
+{
+    struct requeuer *r = &server->requeuer;
+
+    if (r->child > 0 && r->fd < 0 && waitpid (r->child, NULL, WNOHANG) != 0)
+        r->child = 0;
+    if (!r->wanted || r->fd >= 0 || !console_is_written ())
+        return;
+    r->wanted = false;
+    if (!_start (server, true))
+        _tell_requeue (server, &(struct slurm_job){ .error = "no process for scontrol" });
+}
+
+struct deadline requeuer_next (const struct server *server)
+{
+    const struct requeuer *r = &server->requeuer;
+
+    return r->wanted || (r->child > 0 && r->fd < 0) ? deadline_in_ms (LOOK_MS) : deadline_never ();
+}
+
+void requeuer_end (struct requeuer *r)
+{
+    if (r->fd >= 0)
+        close (r->fd);
+    frame_reader_clear (&r->reader);
+    r->fd = -1;
+}
