@@ -25,7 +25,6 @@
 #include "job/facts.h"
 #include "job/model.h"
 #include "server.h"
-#include "supervisors.h"
 
 /* A command has so long. */
 #define COMMAND_MS 10000
@@ -267,20 +266,23 @@ static bool _start (struct server *server, bool acts)
 }
 
 /* Nothing is known. */
-static void _take_silence (struct server *server)
+static void _answer_nothing (struct requeuer *r)
 {
-    struct slurm_job silent = { .obstacle = SLURM_JOB_SILENT };
-    struct frame *frame = fields_frame (&slurm_job_fields, &silent);
-
-    if (frame)
-        supervisors_take_slurm (server, frame);
-    frame_destroy (frame);
+    r->answer = fields_frame (&slurm_job_fields, &(struct slurm_job){ .obstacle = SLURM_JOB_SILENT });
 }
 
 void requeuer_ask (struct server *server)
 {
     if (server->requeuer.fd < 0 && !_start (server, false))
-        _take_silence (server);
+        _answer_nothing (&server->requeuer);
+}
+
+struct frame *requeuer_take_answer (struct requeuer *r)
+{
+    struct frame *taken = r->answer;
+
+    r->answer = NULL;
+    return taken;
 }
 
 void requeuer_requeue (struct server *server, const struct fact *fact)
@@ -330,13 +332,13 @@ void requeuer_receive (struct server *server)
         frame_destroy (frame);
         frame = NULL;
     }
-    if (r->acts)
+    if (r->acts) {
         _tell_requeue (server, &slurm);
-    else if (frame)
-        supervisors_take_slurm (server, frame);
+        frame_destroy (frame);
+    } else if (frame)
+        r->answer = frame;
     else
-        _take_silence (server);
-    frame_destroy (frame);
+        _answer_nothing (r);
 }
 
 void requeuer_check (struct server *server)
@@ -356,6 +358,8 @@ struct deadline requeuer_next (const struct server *server)
 {
     const struct requeuer *r = &server->requeuer;
 
+    if (r->answer)
+        return deadline_in_ms (0);
     return r->wanted || (r->child > 0 && r->fd < 0) ? deadline_in_ms (LOOK_MS) : deadline_never ();
 }
 
@@ -364,5 +368,6 @@ void requeuer_end (struct requeuer *r)
     if (r->fd >= 0)
         close (r->fd);
     frame_reader_clear (&r->reader);
+    frame_destroy (requeuer_take_answer (r));
     r->fd = -1;
 }

@@ -23,6 +23,7 @@ struct requeuer {
     int fd;                     /* ... which comes here; -1: there is no child */
     pid_t child;                /* not waited for yet; or 0 */
     bool acts;                  /* it requeues the job */
+    struct frame *answer;       /* to what was asked last; or NULL */
     struct deadline patience;   /* then nothing waits for that any more */
     bool wanted;                /* the job is to be requeued, */
     struct past_runs runs;      /* ... with these in its comment, */
@@ -31,8 +32,11 @@ struct requeuer {
 
 void requeuer_init (struct requeuer *requeuer);
 
-/* FACT_ASKS_SLURM. The answer is given to supervisors_take_slurm (). */
+/* FACT_ASKS_SLURM. */
 void requeuer_ask (struct server *server);
+
+/* Its answer, once. NULL if there is none yet. The caller destroys it. */
+struct frame *requeuer_take_answer (struct requeuer *requeuer);
 
 /* FACT_REQUEUE of a job that goes on: it is requeued when what was printed before is written. */
 void requeuer_requeue (struct server *server, const struct fact *fact);

@@ -399,14 +399,6 @@ bool supervisors_reconnect (struct server *server, struct peer *peer, struct fra
     return true;
 }
 
-void supervisors_take_slurm (struct server *server, struct frame *frame)
-{
-    if (!server->job)
-        return;
-    _take (server, (struct journal_entry){ .kind = JOURNAL_SLURM }, frame);
-    _perform (server);
-}
-
 void supervisors_cut (struct server *server)
 {
     if (!server->job)
@@ -420,12 +412,24 @@ static int64_t _due (const struct server *server)
     return moment_first (job_due (server->job), restart_lines_due (server->lines));
 }
 
+static void _take_slurm (struct server *server)
+{
+    struct frame *answer = requeuer_take_answer (&server->requeuer);
+
+    if (!answer)
+        return;
+    _take (server, (struct journal_entry){ .kind = JOURNAL_SLURM }, answer);
+    _perform (server);
+    frame_destroy (answer);
+}
+
 void supervisors_check (struct server *server)
 {
     if (!server->job)
         return;
     _ask_heard (server);
     _break_silent (server);
+    _take_slurm (server);
     if (_note_wire (server) || !server->timed || server->now >= _due (server)) {
         _take (server, (struct journal_entry){ .kind = JOURNAL_TIME }, NULL);
         _perform (server);

@@ -36,9 +36,6 @@ void supervisors_lose (struct server *server, struct peer *peer, int ms);
 /* A rank has a connection again (job_returned ()). */
 void supervisors_return (struct server *server, struct rank *rank, struct frame *frame);
 
-/* Slurm's answer to the requeuer, a struct slurm_job. */
-void supervisors_take_slurm (struct server *server, struct frame *frame);
-
 /* srun has ended. */
 void supervisors_cut (struct server *server);
 
