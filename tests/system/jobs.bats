@@ -13,7 +13,7 @@ setup_file ()
     start_cluster --conf LaunchParameters=use_interactive_step
     # Prints the variables of the plugin in the environment.
     cat > "$SPANK_TF_CLUSTER/work/variables" <<'END'
-env | grep -E '^TF_CONFIG=|^TF_GRPC_|^SLURM_TF_|SPANK_OPTION_spank_tf' || echo no variables
+env | grep -v '^SLURM_TF_RUN=' | grep -E '^TF_CONFIG=|^TF_GRPC_|^SLURM_TF_|SPANK_OPTION_spank_tf' || echo no variables
 END
 }
 
@@ -41,7 +41,8 @@ END
     steps_ok 3 1
 }
 
-# bats test_tags=core
+# Plugin: it is about sbatch.
+# bats test_tags=core,plugin
 @test "a batch script that starts a Python file without srun is accepted, and sbatch says that it runs once" {
     local list script='#!/bin/sh
 cd .
@@ -64,6 +65,8 @@ python3 once.py'
     done
 }
 
+# Plugin: with another PATH, srun is Slurm's here.
+# bats test_tags=plugin
 @test "a list is inherited whatever sbatch and srun export" {
     local exported
 
@@ -106,6 +109,8 @@ END
     [ "$(grep -c '^no variables$' <<< "$output")" -eq 6 ] || fail "a variable of the plugin is set"
 }
 
+# Plugin: with another PATH, srun is Slurm's here.
+# bats test_tags=plugin
 @test "the other options are inherited, too, and can be overridden" {
     batch -N2 -n3 --tf-tasks=ps,worker:2 --tf-ports=28000-28099 --tf-hold=no --export=NONE <<END
 #!/bin/bash
@@ -121,6 +126,8 @@ END
     [ "$(grep -cE ':290[0-9]{2} ok' <<< "$output")" -eq 3 ] || fail "the range is not overridden"
 }
 
+# Plugin: the words of SLURM_TF_RUN have no blanks.
+# bats test_tags=plugin
 @test "values as people write them: blanks beside commas, times, other words for yes and no, other names" {
     batch -N2 -n3 <<END
 #!/bin/bash
@@ -141,7 +148,7 @@ END
 # bats test_tags=release
 @test "without a list the other options have no effect, and only an srun that was given them itself says so" {
     run --separate-stderr slurm srun -n1 --tf-restart=1 --tf-show true
-    [ "$status" -eq 0 ] && [ "$stderr" = 'srun: spank_tf: --tf-show, --tf-restart: no effect without --tf-tasks' ] ||
+    [ "$status" -eq 0 ] && [ "${stderr/#tf-run:/srun:}" = 'srun: spank_tf: --tf-show, --tf-restart: no effect without --tf-tasks' ] ||
         fail "it prints otherwise"
     run --separate-stderr slurm srun -Q -n1 --tf-restart=1 true
     [ "$stderr" = "" ] || fail "-Q"
@@ -155,7 +162,7 @@ srun --tf-tasks=none true
 srun --tf-restart=2 -n1 true
 END
     # Slurm's own lines say that a step had to wait for the one before.
-    [ "$(grep spank_tf <<< "$stderr")" = "srun: spank_tf: --tf-restart: no effect without --tf-tasks" ] || fail "the job's options"
+    [ "$(sed -n '/spank_tf/s/^tf-run:/srun:/p; /^srun: spank_tf/p' <<< "$stderr")" = "srun: spank_tf: --tf-restart: no effect without --tf-tasks" ] || fail "the job's options"
     site_arguments restart=1 show=yes
     run --separate-stderr slurm srun -n1 true
     site_arguments
@@ -278,12 +285,13 @@ shell ()
     continues=$!
     run slurm timeout 60 env SHELL=/bin/sh PS1= "$@" script -qec "salloc -Q -N2 -n3 --tf-tasks=ps,worker:2" /dev/null
     kill "$continues"
-    output=$(tr -d '\r' <<< "$output")
+    # By tf-run, there is a prompt.
+    output=$(tr -d '\r' <<< "$output" | sed -E 's/^(\$ )+//')
 }
 
 @test "salloc: the interactive step has no cluster, and an srun in its shell inherits" {
     shell <<END
-echo "on \$(hostname)"; env | grep -E '^TF_CONFIG|^SLURM_TF_' || echo "clean"
+echo "on \$(hostname)"; env | grep -v '^SLURM_TF_RUN=' | grep -E '^TF_CONFIG|^SLURM_TF_' || echo "clean"
 srun -Q $task_check --roles=ps,worker,worker < /dev/null
 exit \$?
 END
@@ -294,7 +302,7 @@ END
 @test "salloc without an interactive step: its shell is on the login host, and an srun in it inherits" {
     sed /^LaunchParameters=/d "$SPANK_TF_CLUSTER/slurm.conf" > "$SPANK_TF_CLUSTER/work/slurm.conf"
     shell SLURM_CONF="$SPANK_TF_CLUSTER/work/slurm.conf" <<END
-echo "on \$(hostname)"; env | grep -E '^TF_CONFIG|^SLURM_TF_' || echo "clean"
+echo "on \$(hostname)"; env | grep -v '^SLURM_TF_RUN=' | grep -E '^TF_CONFIG|^SLURM_TF_' || echo "clean"
 srun -Q $task_check --roles=ps,worker,worker < /dev/null
 exit \$?
 END
@@ -328,7 +336,7 @@ END
 
 @test "a batch script itself has no cluster" {
     batch -N2 -n3 --tf-tasks=ps,worker:2 <<< "#!/bin/bash
-env | grep -E '^TF_CONFIG|^SLURM_TF_' || echo clean"
+env | grep -v '^SLURM_TF_RUN=' | grep -E '^TF_CONFIG|^SLURM_TF_' || echo clean"
     [ "$status" -eq 0 ] && [ "$output" = clean ] && [ -z "$stderr" ] || fail "the script has a cluster"
 }
 

@@ -252,15 +252,14 @@ static int _check_multi_prog (const struct cmdline *options, struct errtext *err
     return 0;
 }
 
-/* A job that srun allocates has the name of its program, and not that of this one. */
-static void _name_job (const struct srun_words *words)
+/* That of the first component that has one. */
+static const char *_program (const struct srun_words *words)
 {
     size_t program = 0;
 
     while (!words->is_program[program])
         program++;
-    if (!getenv ("SLURM_JOB_ID"))
-        setenv ("SLURM_JOB_NAME", basename (words->line.text[program]), 0);
+    return words->line.text[program];
 }
 
 /* srun's command line with a task of tf-run in the place of each program; the rendezvous runs. */
@@ -268,7 +267,9 @@ static int _start_tasks (const struct command *command, const struct ask_srun_te
                          struct errtext *err)
 {
     const struct srun_words *words = &command->words;
-    struct srun_facts srun = { .line = words->line, .options = words->srun_options };
+    struct srun_facts srun = { .line = words->line,
+                               .options = words->srun_options,
+                               .program = _program (words) };
     struct slurm_facts slurm;
     char word[RUN_TASK_SIZE];
     char **argv;
@@ -289,7 +290,9 @@ static int _start_tasks (const struct command *command, const struct ask_srun_te
         return errtext_set (err, "%s", strerror (ENOMEM));
     if (srun_side_prepare (&srun, err) < 0 || (control = srun_side_start (&srun, NULL, err)) < 0)
         return -1;
-    _name_job (words);
+    /* A job that srun allocates has the name of its program, and not that of this one. */
+    if (!getenv ("SLURM_JOB_ID"))
+        setenv ("SLURM_JOB_NAME", basename (srun.program), 0);
     /* It is open as long as srun lives. */
     fcntl (control, F_SETFD, 0);
     return _execute (argv);
