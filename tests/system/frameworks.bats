@@ -152,6 +152,8 @@ END
         fail "it is not refused with what to write"
 }
 
+# Plugin: without it, TaskProlog runs before the step's values are set.
+# bats test_tags=plugin
 @test "what TaskProlog exports over the step's values is named once" {
     printf '%s\n' '#!/bin/sh' 'echo export RANK=7' 'echo export OTHER=7' 'echo export WORLD_SIZE=2' > "$SPANK_TF_CLUSTER/work/prolog"
     chmod 755 "$SPANK_TF_CLUSTER/work/prolog"

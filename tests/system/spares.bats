@@ -153,6 +153,7 @@ comes_back_too_late ()              # CUT RESTORE
     supervisor=$(supervisor_of "$(< "$LIVES/pid")")
     "$1" 3
     await_lives 1 3
+    await_lives 2 0
     [ ! -e "$LIVES/two" ] || fail "the former worker 2 runs"
     began=$(lives 0)
     "$2" 3
@@ -323,7 +324,8 @@ worker 1 exit 0
 spare 0 stopped" ] || fail "not a spare"
 }
 
-# bats test_tags=core
+# Plugin: it is about sbatch, too.
+# bats test_tags=core,plugin
 @test "refused: spares without --tf-restart, without --no-kill, and more than tasks" {
     run --separate-stderr slurm srun --no-kill -n3 --tf-tasks=worker:2,spare true
     [ "$status" -ne 0 ] && [[ $stderr == *"a spare replaces a lost task when all tasks are restarted. Add --tf-restart=N to srun" ]] ||
