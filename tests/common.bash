@@ -92,7 +92,7 @@ make_srun_by_run ()
 
     [[ $PATH != "$directory":* ]] || return 0
     mkdir -p "$directory"
-    install -m 755 "$tests/by-run" "$directory/srun"
+    cp "$tests/by-run" "$directory/srun"
     ln -sf srun "$directory/sbatch"
     ln -sf srun "$directory/salloc"
     chmod 755 "$directory"

@@ -79,6 +79,8 @@ silent ()
     ! grep -q "assigned port" "$BATS_TEST_TMPDIR/$1.err" || fail "$1 asks: $(< "$BATS_TEST_TMPDIR/$1.err")"
 }
 
+# Plugin: it is about a site's plugstack.conf, too.
+# bats test_tags=plugin
 @test "a long step of which no task has used its address asks whether each has trained alone; no other one does" {
     local name
     local -a steps=()
@@ -137,6 +139,8 @@ not_said ()
     [ "$status" -eq 0 ] && [ -z "$stderr" ] || fail "it says something"
 }
 
+# Plugin: it is about sbatch.
+# bats test_tags=plugin
 @test "sbatch says that python runs once, but nothing without a list, or with --quiet" {
     cd "$SPANK_TF_CLUSTER/work"
     : > once.py

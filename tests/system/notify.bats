@@ -99,7 +99,8 @@ for name in sys.argv[3:]:
 PYTHON
 }
 
-# bats test_tags=core,release
+# Plugin: tf-run begins before srun has a job, of which events have the name.
+# bats test_tags=core,release,plugin
 @test "the program gets the start, a restart and the end, as the schema says, and as --tf-show=json" {
     notify 'id -u >> $E/uid; cat >> $E/all'
     run -0 --separate-stderr slurm srun -Q -J train -N2 -n3 --tf-tasks=chief,ps,worker --tf-restart=2 --tf-show=json sh -c '
@@ -185,6 +186,8 @@ EVENTS
     [ "$(events 'e["event"]' "$work/events/all" | xargs)" = "start end" ] || fail "an event is missing"
 }
 
+# Plugin: tf-check looks for it.
+# bats test_tags=plugin
 @test "a program that fails, or cannot be executed, harms nothing" {
     notify 'echo out; echo err >&2; exit 3'
     run -0 --separate-stderr slurm srun -Q -n2 --tf-tasks=worker:2 true

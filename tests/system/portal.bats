@@ -80,7 +80,8 @@ variable ()
     echo "SLURM_SPANK__SLURM_SPANK_OPTION_spank_tf_${name//-/_}"
 }
 
-# bats test_tags=core,release
+# Plugin: it is about variables of SPANK.
+# bats test_tags=core,release,plugin
 @test "slurmrestd: a list in the environment of a job is that of every srun in its script, and of nothing else" {
     need_slurmrestd
     start_slurmrestd
@@ -103,7 +104,8 @@ END
     grep -qx "no cluster in the script" <<< "$output" || fail "the script has a cluster"
 }
 
-# bats test_tags=release
+# Plugin: it is about variables of SPANK.
+# bats test_tags=release,plugin
 @test "slurmrestd: every other option is one in the environment, too" {
     local script option bad
 

@@ -73,7 +73,7 @@ output ()
 # evaluator, why a task is not restarted, and what the failure of a task leads to.
 errors ()
 {
-    sed -E "s/^\[[0-9T:.-]+\] error/slurmstepd: error/; /^srun: spank_tf: .*( waiting up to [0-9]+ s for |. Not restarted: )/d; / first (failure|to end): /d; /\. The other tasks .*stopped( in [0-9]+ s)?$/d; /. spank_tf does not stop the other tasks, /d; /^slurmstepd.*: \*\*\* STEP .* CANCELLED /d
+    sed -E "s/^tf-run: error: execve/slurmstepd: error: execve/; s/^\[[0-9T:.-]+\] error/slurmstepd: error/; /^srun: spank_tf: .*( waiting up to [0-9]+ s for |. Not restarted: )/d; / first (failure|to end): /d; /\. The other tasks .*stopped( in [0-9]+ s)?$/d; /. spank_tf does not stop the other tasks, /d; /^slurmstepd.*: \*\*\* STEP .* CANCELLED /d
         /^slurmstepd.*: error: --task-epilog failed status=9$/d; /: error: (run_script_as_user: Failed to wakeup slurm|write to unblock) task.*/d; s#$work/$1#DIRECTORY#g; s/[0-9]+\.0/J.S/
         s/StepId=[^ ]+/StepId/; s/ AT [0-9T:-]+//; s/tasks? [0-9,-]+:/tasks:/; s/-[a-z]+[12]:/:/" "$work/$1.err" | sort -u
 }
@@ -228,7 +228,8 @@ recorded_pids ()
     done
 }
 
-# bats test_tags=core,release
+# Plugin: without it, TaskProlog runs before the step's values are set.
+# bats test_tags=core,release,plugin
 @test "TaskProlog and TaskEpilog, the site's and the user's" {
     local name
 
@@ -391,7 +392,8 @@ sees_all ()
 # tasks wait for it. The fifth int of an entry of MPIR_proctable, which has six, is the process ID.
 # gdb does not stay until srun ends: it may fail when it looks at a thread that ends ("Couldn't read
 # debug register"). `run` waits for srun, which has its output.
-# bats test_tags=core,release
+# Plugin: the debugger needs srun itself, in the place of which is a script.
+# bats test_tags=core,release,plugin
 @test "a parallel debugger finds every program stopped at its exec, and continues it" {
     local variant
 
@@ -443,7 +445,8 @@ END
     [ "$(grep -c . "$work/plain.out")" -eq 3 ]
 }
 
-# bats test_tags=core,release
+# Plugin: tf-run refuses --multi-prog.
+# bats test_tags=core,release,plugin
 @test "--multi-prog: a program for each rank" {
     echo 'echo "$1 of $SLURM_PROCID"; exit $2' > "$work/say"
     printf '%s\n' '0 sh ../say zero 3' '1 echo one of %t' '2 sh ../say two 5' > "$work/programs"

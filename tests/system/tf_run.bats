@@ -71,7 +71,9 @@ refused ()
     [ "$status" -eq 4 ] && [ "$output" = $'0\n0' ]
     run --separate-stderr tf_run --tf-tasks=none srun -Q -n2 sh -c 'env | grep -c SLURM_TF_; exit 4'
     [ "$status" -eq 4 ] && [ "$output" = $'0\n0' ]
-    run --separate-stderr tf_run --tf-show srun -Q sh -c 'exit 5'
+    run --separate-stderr tf_run --tf-show srun -lQ sh -c 'exit 5'
+    [ "$status" -eq 5 ] && [[ $stderr != *spank_tf* ]] || fail "srun -Q says something"
+    run --separate-stderr tf_run --tf-show srun sh -c 'exit 5'
     [ "$status" -eq 5 ] && [ "${stderr_lines[0]}" = 'tf-run: spank_tf: --tf-show: no effect without --tf-tasks' ]
 }
 
@@ -218,7 +220,7 @@ END
 # bats test_tags=core
 @test "where srun has the plugin, the plugin does it" {
     site_arguments
-    run --separate-stderr tf_run --tf-tasks=ps,worker --tf-show srun -Q -n2 "$task_check" --roles=ps,worker
+    run --separate-stderr tf_run --tf-tasks=ps,worker --tf-show srun -n2 "$task_check" --roles=ps,worker
     [ "$status" -eq 0 ] && all_ok "$output" 2
     [[ $stderr == *'tf-run: spank_tf: srun has the plugin, which does this'* ]] || fail "tf-run does not say so"
     run --separate-stderr tf_run --tf-tasks=ps,worker srun -Q -n2 "$task_check" --roles=ps,worker

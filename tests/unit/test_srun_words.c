@@ -72,6 +72,8 @@ static const char *parsed (const char *line, char *buf, size_t size)
             used += (size_t)snprintf (buf + used, size - used, " + %zu:%s=%s", words.option[i].component,
                                       option_table[words.option[i].option].name,
                                       words.option[i].value ? words.option[i].value : "-");
+        if (words.quiet)
+            snprintf (buf + used, size - used, ", quiet");
     }
     srun_words_clear (&words);
     srun_help_destroy (help);
@@ -124,6 +126,19 @@ TEST (the_program_begins_at_the_first_word_that_is_neither_an_option_nor_its_val
 
     for (size_t i = 0; i < COUNT (row); i++)
         assert_string_equal (parsed (row[i].line, buf, sizeof (buf)), row[i].words);
+}
+
+TEST (quiet_is_an_option_of_srun)
+{
+    char buf[512];
+
+    assert_string_equal (parsed ("srun -Q python", buf, sizeof (buf)),
+                         "srun -Q TF-RUN --task=0 python, quiet");
+    assert_string_equal (parsed ("srun -lQn2 a", buf, sizeof (buf)), "srun -lQn2 TF-RUN --task=0 a, quiet");
+    assert_string_equal (parsed ("srun --quie a", buf, sizeof (buf)), "srun --quie TF-RUN --task=0 a, quiet");
+    assert_string_equal (parsed ("srun -nQ a", buf, sizeof (buf)), "srun -nQ TF-RUN --task=0 a");
+    assert_string_equal (parsed ("srun --qui a", buf, sizeof (buf)), "srun --qui TF-RUN --task=0 a");
+    assert_string_equal (parsed ("srun python -Q", buf, sizeof (buf)), "srun TF-RUN --task=0 python -Q");
 }
 
 TEST (each_component_has_a_task_of_its_own)

@@ -7,6 +7,8 @@
 
 #include "launch/launcher.h"
 
+#include "launcher.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,11 +16,20 @@
 
 extern char **environ;
 
+static bool quiet;
+
+void launcher_be_quiet (void)
+{
+    quiet = true;
+}
+
 void launcher_say (bool error, const char *fmt, ...)
 {
     char text[4096];
     va_list ap;
 
+    if (quiet && !error)
+        return;
     va_start (ap, fmt);
     vsnprintf (text, sizeof (text), fmt, ap);
     va_end (ap);

@@ -85,8 +85,12 @@ static void _add_option (struct srun_words *words, char *text)
 
 static enum srun_value _long (const struct parser *p, const char *word)
 {
+    static const char quiet[] = "--quiet";
     enum srun_value value;
 
+    /* "--qui" may be --quit-on-interrupt. */
+    if (strlen (word) > strlen ("--qui") && strncmp (quiet, word, strlen (word)) == 0)
+        p->words->quiet = true;
     if (strchr (word, '='))
         return SRUN_VALUE_NONE;
     value = srun_help_long (p->help, word + 2, strlen (word + 2));
@@ -100,6 +104,7 @@ static enum srun_value _letters (const struct parser *p, const char *word)
         char option[] = { '-', *letter, '\0' };
         enum srun_value value = srun_help_letter (p->help, *letter);
 
+        p->words->quiet = p->words->quiet || *letter == 'Q';
         if (value == SRUN_VALUE_UNKNOWN)
             value = p->ask (option, p->arg);
         if (value == SRUN_VALUE_BEHIND || (value == SRUN_VALUE_NEEDED && letter[1]))

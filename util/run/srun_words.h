@@ -29,6 +29,7 @@ struct srun_words {
     struct cmdline srun_options;        /* the others, but for "srun" and ":" */
     size_t components;          /* separated by ":" */
     size_t programs;            /* of these have a program */
+    bool quiet;                 /* --quiet */
     size_t options;
     struct srun_words_option *option;
 };

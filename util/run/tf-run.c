@@ -32,6 +32,7 @@
 #include "launch/srun_checks.h"
 #include "launch/srun_config.h"
 #include "launch/srun_side.h"
+#include "launcher.h"
 #include "own_programs.h"
 #include "run_task.h"
 #include "slurm_facts.h"
@@ -310,8 +311,11 @@ static int _run (struct command *command, struct errtext *err)
     if (!(help = srun_help_create (texts.help)))
         return errtext_set (err, "%s", strerror (ENOMEM));
     if (srun_words_parse (words, command->argc, command->argv, help, ask_srun_option, command->argv[0], err)
-            < 0
-        || _use_options (words, command->of_job, err) < 0)
+        < 0)
+        return -1;
+    if (words->quiet)
+        launcher_be_quiet ();
+    if (_use_options (words, command->of_job, err) < 0)
         return -1;
     if (srun_help_has (help, option_table[OPTION_TASKS].name))
         return _leave_to_plugin (command, help, err);

@@ -1,0 +1,12 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * What tf-run alone needs of its launch/launcher.h.
+ */
+#ifndef TF_RUN_LAUNCHER_H
+#define TF_RUN_LAUNCHER_H
+
+/* From now on print errors only, as srun --quiet. */
+void launcher_be_quiet (void);
+
+#endif
