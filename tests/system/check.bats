@@ -3,7 +3,8 @@
 #
 # tf-check on the hosts of a real cluster. tests/unit/test_check.c has every line that it can print.
 
-# bats file_tags=core
+# Plugin: it is about what is installed for the plugin.
+# bats file_tags=core,plugin
 load launch
 
 setup_file ()

@@ -4,7 +4,8 @@
 # A node without files in /etc/slurm, whose slurmd gets them from slurmctld ("configless"): plugstack.conf is among them,
 # the files that it includes are not.
 
-# bats file_tags=release
+# Plugin: it is about plugstack.conf.
+# bats file_tags=release,plugin
 load launch
 
 setup_file ()

@@ -56,7 +56,8 @@ END
     all_ok "$output" 2 || fail "a task is not ok"
 }
 
-# bats test_tags=core
+# Plugin: tf-check looks for it on each node.
+# bats test_tags=core,plugin
 @test "tf-check --step names the node that is not on the InfiniBand network, and why" {
     local tf_check=$SPANK_TF_STAGE/bin/tf-check
 

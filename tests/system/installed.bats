@@ -17,6 +17,8 @@ after_test ()
     nothing_left
 }
 
+# Plugin: it is about its files.
+# bats test_tags=plugin
 @test "plugstack.conf names the installed plugin by its absolute path, as required" {
     local conf=$SPANK_TF_STAGE/etc/plugstack.conf.d/10-spank-tf.conf word path more
 
@@ -27,6 +29,8 @@ after_test ()
     [ "$(stat -c %a "$conf")" = 644 ] && [ "$(stat -c %a "$path")" = 755 ] || fail "not readable by every user"
 }
 
+# Plugin: it is about its files.
+# bats test_tags=plugin
 @test "the second stage is in a file that sorts last, and optional: a host without it works as before" {
     local conf=$SPANK_TF_STAGE/etc/plugstack.conf.d/zz-spank-tf.conf word path more
 
@@ -40,6 +44,8 @@ after_test ()
     [ "$status" -eq 0 ] && [ -z "$output$stderr" ] || fail "not as before"
 }
 
+# Plugin: it is about its files.
+# bats test_tags=plugin
 @test "the plugins depend on libc only" {
     local plugin
 
@@ -50,6 +56,8 @@ after_test ()
     done
 }
 
+# Plugin: it is about its files.
+# bats test_tags=plugin
 @test "the plugins export what Slurm and the second one look up, and nothing else" {
     local -a names=(plugin_name plugin_type plugin_version slurm_spank_init slurm_spank_init_post_opt
         slurm_spank_local_user_init slurm_spank_task_init spank_tf_late_stage)
@@ -76,6 +84,8 @@ is_script () {                  # PROGRAM
     done
 }
 
+# Plugin: it is about its files.
+# bats test_tags=plugin
 @test "the files say the version, and the plugin the Slurm for which it was built, without being run" {
     local program
 
@@ -92,6 +102,8 @@ is_script () {                  # PROGRAM
         fail "not for $(slurm srun --version)"
 }
 
+# Plugin: it is the help of Slurm's own commands.
+# bats test_tags=plugin
 @test "--help of srun, sbatch and salloc lists the options, in lines of 80 columns at most" {
     local command options
 

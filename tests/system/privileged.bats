@@ -4,6 +4,8 @@
 # What slurmstepd does as root is the same in a step with a list as in a plain one, and in that the same as without the
 # plugin: it opens, connects to and starts nothing more. Where root starts a step of a user's, nothing of it is root's.
 
+# Plugin: it is about what slurmstepd does as root.
+# bats file_tags=plugin
 load launch
 
 setup_file ()

@@ -4,6 +4,8 @@
 # Two stages of spank_tf around a plugin that does what pyxis does (fault/container_plugin.c): every life is a fork of
 # the task as that plugin has made it. tests/pyxis runs the same steps with pyxis itself.
 
+# Plugin: the second stage is a plugin; tf-run itself runs in a container.
+# bats file_tags=plugin
 load ../common
 load ../fault/faults
 load launch
