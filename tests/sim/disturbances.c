@@ -98,10 +98,12 @@ static void _reset (int rank)
 void disturbance_begin (int number)
 {
     const struct disturbance *d = &w.plan->disturbance[number];
-    struct note *note = notes_add (DISTURBED, d->target, number);
     struct supervisor *s = &w.supervisor[d->target];
 
-    note->status = d->kind;
+    /* The rendezvous decides. */
+    if (d->kind == LIMIT)
+        return;
+    notes_add (DISTURBED, d->target, number)->status = d->kind;
     notes_say ("disturbance %d", number);
     events_push (w.now + d->lasts, CALM, number, 0);
     switch (d->kind) {
@@ -156,6 +158,7 @@ void disturbance_begin (int number)
                     program_signal (i, SIGTERM, BY_OUTSIDE);
                 }
             break;
+        case LIMIT:
         case DISTURBANCE_KINDS: break;
     }
 }

@@ -60,6 +60,7 @@ struct event {
         EXIT_KNOWN, /* srun learns of the end of rank `a` */
         SIGNAL, /* of Slurm's, `b`, to the supervisor of rank `a` */
         GIVE_UP_NODE, /* Slurm does: `a` */
+        SLURM_ANSWERS, /* the rendezvous */
     } kind;
     int a, b;
     int64_t since;
@@ -221,13 +222,14 @@ void supervisor_begin (int i);
 
 /* What it writes down. */
 struct input {
-    enum { LAUNCHED, TOLD_STATUS, ABSENT, RETURNED, TIMED, WIRED } kind;
+    enum { LAUNCHED, TOLD_STATUS, ABSENT, RETURNED, TIMED, WIRED, ANSWERED } kind;
     int64_t now, heard;
     int rank, ms;
     bool silent;
     enum rank_link link;
     struct status status;
     char cannot[64];
+    struct slurm_job slurm;
 };
 
 /* Its journal is empty. */
@@ -241,6 +243,7 @@ void rendezvous_end (void);
 void rendezvous_begin_again (void);
 void rendezvous_check (void);
 void rendezvous_receive (struct message *message);
+void rendezvous_hear_slurm (void);
 void rendezvous_begin_rank (int i);
 
 /* slurm.c */

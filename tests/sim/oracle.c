@@ -97,13 +97,13 @@ bool oracle_breaks (enum disturbance_kind kind)
 
 bool oracle_of_slurm (enum disturbance_kind kind)
 {
-    return kind == WARN || kind == CANCEL || kind == KILL_SRUN;
+    return kind == WARN || kind == CANCEL || kind == KILL_SRUN || kind == LIMIT;
 }
 
 bool oracle_is_sigterm (const struct history *h, const struct note *note)
 {
     return note->kind == DISTURBED
-           && (note->status == CANCEL
+           && (note->status == CANCEL || note->status == LIMIT
                || (note->status == WARN && h->plan->disturbance[note->number].number == SIGTERM));
 }
 

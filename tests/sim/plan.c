@@ -337,6 +337,20 @@ static void _make_rare (struct plan *plan)
         _make_refusal (plan);
 }
 
+/* The tasks are asked to save; when the time is over, Slurm ends the job. */
+static void _make_limit (struct plan *plan)
+{
+    struct disturbance d = { .kind = LIMIT, .at = _between (3000, 40000) };
+
+    if (plan->disturbances + 2 > MOST_DISTURBANCES || !_in (3))
+        return;
+    plan->config.requeue = ONE_OF (2, 20, 60);
+    _add_disturbance (plan, &d);
+    d.kind = CANCEL;
+    d.at += plan->config.requeue * 1000;
+    _add_disturbance (plan, &d);
+}
+
 void plan_make (struct plan *plan, uint64_t seed)
 {
     memset (plan, 0, sizeof (*plan));
@@ -354,6 +368,7 @@ void plan_make (struct plan *plan, uint64_t seed)
     _make_disturbances (plan);
     _place_srun (plan);
     _make_rare (plan);
+    _make_limit (plan);
 }
 
 /* For a reader. */
@@ -388,6 +403,7 @@ static const char *_disturbance_name (enum disturbance_kind kind)
         [KILL_SRUN] = "srun killed",
         [RESET_ALL] = "all connections reset",
         [KILL_RENDEZVOUS] = "rendezvous killed",
+        [LIMIT] = "to save before the limit",
         [KILL_GROUP] = "SIGTERM from a program to its group",
     };
 

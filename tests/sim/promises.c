@@ -59,6 +59,9 @@ const char *promises_check (const struct history *history, const char **why)
         { "three failures move a place", three_failures_move_a_place },
         { "a silent node is no hang", a_silent_node_is_no_hang },
         { "what waits for its next life counts as stopped", what_waits_for_its_next_life_counts_as_stopped },
+        { "tasks are asked to save once", tasks_are_asked_to_save_once },
+        { "a job goes on only if it has saved", a_job_goes_on_only_if_it_has_saved },
+        { "what serves is not asked to save", what_serves_is_not_asked_to_save },
     };
 
     for (size_t i = 0; i < COUNT (list); i++)

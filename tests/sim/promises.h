@@ -66,6 +66,11 @@ promise what_slurm_ends_keeps_its_code;
 promise the_lost_are_told_in_time;
 promise what_waits_for_its_next_life_counts_as_stopped;
 
+/* promises_requeue.c */
+promise tasks_are_asked_to_save_once;
+promise a_job_goes_on_only_if_it_has_saved;
+promise what_serves_is_not_asked_to_save;
+
 /* promises_ledger.c */
 promise the_ledger_is_the_truth;
 

@@ -225,8 +225,9 @@ const char *none_begins_when_slurm_has_asked_to_end (const struct history *h)
     int64_t asked = NEVER;
 
     EACH (note, h) {
-        /* A node that is cut off does not get it. */
-        if (asked == NEVER && oracle_is_sigterm (h, note) && !oracle_began (h, oracle_cuts, note->at))
+        /* A node that is cut off does not get it. The rendezvous may just have told one to begin. */
+        if (asked == NEVER && oracle_is_sigterm (h, note) && note->status != LIMIT
+            && !oracle_began (h, oracle_cuts, note->at))
             asked = note->at;
         if (note->kind == BEGAN && asked != NEVER && note->at > asked + h->plan->skew)
             return oracle_broken (note, "begins, and Slurm has asked the step to end", note->life);

@@ -76,6 +76,7 @@ static void _decide (struct input *in)
         case ABSENT: job_absent (w.job, in->now, rank, in->ms, in->heard); break;
         case RETURNED: job_returned (w.job, in->now, rank, &in->status); break;
         case TIMED: job_time (w.job, in->now); break;
+        case ANSWERED: job_slurm (w.job, in->now, &in->slurm); break;
         case WIRED:
             rank->link = wire[in->rank].link = in->link;
             rank->silent = wire[in->rank].silent = in->silent;
@@ -233,6 +234,14 @@ static void _note_table (void)
     notes_add (FIRST, first ? first->number : -1, 0);
 }
 
+/* As if Slurm had sent SIGTERM. */
+static void _note_limit (void)
+{
+    for (int i = 0; i < w.plan->disturbances; i++)
+        if (w.plan->disturbance[i].kind == LIMIT)
+            notes_add (DISTURBED, 0, i)->status = LIMIT;
+}
+
 /* What a user reads. */
 static void _tell (const struct fact *fact)
 {
@@ -241,7 +250,7 @@ static void _tell (const struct fact *fact)
         [FACT_AGAIN] = "again",       [FACT_OVER] = "job over",       [FACT_GRACE] = "grace",
         [FACT_KILLED] = "killed",     [FACT_LOST] = "lost",           [FACT_REPLACED] = "replaced",
         [FACT_HANG] = "hang",         [FACT_HEARTBEAT] = "heartbeat", [FACT_CUT] = "cut",
-        [FACT_ENDED] = "all ended",
+        [FACT_ENDED] = "all ended",   [FACT_SAVE] = "save",           [FACT_REQUEUE] = "requeue",
     };
     struct note *note;
 
@@ -255,6 +264,8 @@ static void _tell (const struct fact *fact)
     note->life = fact->rank ? rank_restarts (fact->rank) : 0;
     note->status = (int)fact->decision;
     note->place = fact->left;
+    if (fact->kind == FACT_REQUEUE)
+        note->status = (int)fact->requeue;
     notes_say ("told: %s, rank %d, decision %d, left %d", name[fact->kind] ? name[fact->kind] : "?",
                note->rank, note->status, fact->left);
     if (fact->kind == FACT_HANG && fact->count)
@@ -266,12 +277,38 @@ static void _tell (const struct fact *fact)
         note->life = rank_restarts (fact->ranks[i].rank);
         note->place = fact->left;
     }
+    if (fact->kind == FACT_SAVE)
+        _note_limit ();
     if (fact->kind == FACT_ENDED) {
         w.history->has_ledger = true;
         w.history->ledger = *fact->ledger;
         w.history->ledger_at = w.now;
         _note_table ();
     }
+}
+
+/* That takes a while. */
+static void _ask_slurm (void)
+{
+    events_push (w.now + 20 + events_below (2000), SLURM_ANSWERS, 0, 0);
+}
+
+/* The job ends so long after LIMIT; or it was asked about in vain. */
+void rendezvous_hear_slurm (void)
+{
+    struct input in = { .kind = ANSWERED, .slurm = { .obstacle = SLURM_JOB_SILENT } };
+    const struct disturbance *d = w.plan->disturbance;
+
+    while (d->kind != LIMIT)
+        d++;
+    if (events_below (8) > 0) {
+        int64_t left = d->at + 100000 + w.plan->config.requeue * SECOND_MS - w.now;
+
+        in.slurm.obstacle = SLURM_JOB_GOES_ON;
+        in.slurm.left = left > SECOND_MS ? (int)(left / SECOND_MS) : 1;
+    }
+    rendezvous_take (&in);
+    rendezvous_perform_facts ();
 }
 
 void rendezvous_perform_facts (void)
@@ -281,6 +318,8 @@ void rendezvous_perform_facts (void)
     while (facts_take (&w.job->facts, &fact)) {
         if (fact.kind == FACT_PLACES)
             _change_places ();
+        else if (fact.kind == FACT_ASKS_SLURM)
+            _ask_slurm ();
         else
             _tell (&fact);
         fact_clear (&fact);
@@ -346,6 +385,8 @@ void rendezvous_begin_again (void)
         w.rank[i].link = LINK_NONE;
         rendezvous_take (&(struct input){ .kind = ABSENT, .rank = i, .ms = JOB_RESET_MS, .heard = w.now });
     }
+    if (w.plan->config.requeue > 0 && w.job->requeue.ask == NEVER)
+        _ask_slurm ();
 }
 
 void rendezvous_check (void)

@@ -88,7 +88,8 @@ static bool _is_for_rendezvous (const struct event *event)
     return event->kind == SENT
            || ((event->kind == DELIVER || event->kind == TELL_RESET || event->kind == TELL_CLOSE
                 || event->kind == BREAK)
-               && event->b == RENDEZVOUS);
+               && event->b == RENDEZVOUS)
+           || event->kind == SLURM_ANSWERS;
 }
 
 static void _happen (const struct event *event)
@@ -122,6 +123,10 @@ static void _happen (const struct event *event)
         case KILL_STEP: slurm_kill_step (); break;
         case EXIT_KNOWN: slurm_know_exit (event->a); break;
         case SIGNAL: slurm_signal (event->a, event->b, true); break;
+        case SLURM_ANSWERS:
+            if (w.runs)
+                rendezvous_hear_slurm ();
+            break;
         case GIVE_UP_NODE:
             for (int i = 0; i < w.plan->tasks; i++)
                 if (w.plan->node[i] == event->a) {

@@ -42,6 +42,7 @@ enum disturbance_kind {
     KILL_SRUN,
     RESET_ALL,          /* all connections, as by a switch that is restarted */
     KILL_RENDEZVOUS,    /* -9; it is begun again */
+    LIMIT, /* the tasks are asked to save, as --tf-requeue says; by the rendezvous, when that knows of it */
     KILL_GROUP, /* a program sends SIGTERM to its process group, which supervisors of its node are in, too */
     DISTURBANCE_KINDS
 };

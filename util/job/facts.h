@@ -102,6 +102,7 @@ enum fact_obstacle {
 /* Does the job go on in another run? */
 enum requeue_verdict {
     REQUEUE_GOES_ON,
+    REQUEUE_ASKED, /* no: Slurm has asked the tasks to end before that */
     REQUEUE_FAILED, /* the task of `rank` has not saved */
     REQUEUE_STUCK, /* the run has reached `step`, the one before `step_before` */
     REQUEUE_SHORT, /* it tells no steps, and lasted only `seconds` */

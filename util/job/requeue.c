@@ -151,13 +151,16 @@ static const struct place *_unsaved (const struct job *job)
     EACH_PLACE (p, job)
         if (_counts (job, p) && (p->rank->lost || !_has_saved (&p->end.report)))
             return p;
-    if (job->finish.cause == FINISH_PS_FAILED || job->finish.cause == FINISH_TASK_FAILED)
+    /* What failed before would have been restarted. */
+    if (job->finish.cause == FINISH_PS_FAILED && job->finish.place->end.at > job->requeue.saves)
         return job->finish.place;
     return NULL;
 }
 
 static enum requeue_verdict _verdict (const struct job *job, const struct place *unsaved, int64_t lasted)
 {
+    if (job->requeue.saves == NEVER)
+        return REQUEUE_ASKED;
     if (unsaved)
         return REQUEUE_FAILED;
     if (job->budget.step > job->requeue.before.step)
@@ -165,6 +168,15 @@ static enum requeue_verdict _verdict (const struct job *job, const struct place 
     if (job->budget.step > 0 || job->requeue.before.step > 0)
         return REQUEUE_STUCK;
     return lasted < restarts_lasting_ms (job) ? REQUEUE_SHORT : REQUEUE_GOES_ON;
+}
+
+/* Slurm was the first to ask the tasks, as by --signal, and one says that it has saved. */
+static bool _slurm_was_first (const struct job *job)
+{
+    EACH_PLACE (p, job)
+        if (job->requeue.far && job->asked && p->duty.awaited && restart_rule_saved (&p->end.report))
+            return true;
+    return false;
 }
 
 /* Its node was lost, or its task failed first again and again. */
@@ -179,7 +191,7 @@ void requeue_decide (struct job *job)
     const struct place *unsaved;
     struct fact *fact;
 
-    if (job->requeue.saves == NEVER)
+    if (job->requeue.saves == NEVER && !_slurm_was_first (job))
         return;
     unsaved = _unsaved (job);
     fact = facts_add (&job->facts, FACT_REQUEUE, unsaved ? unsaved->rank : NULL);

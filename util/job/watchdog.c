@@ -422,7 +422,8 @@ void watchdog_take (struct job *job, struct rank *rank, const struct signs *sign
 
 void watchdog_check (struct job *job)
 {
-    if (job->config->watch.seconds == 0)
+    /* Tasks that were asked to save may be silent. */
+    if (job->config->watch.seconds == 0 || job->requeue.saves != NEVER)
         return;
     if (job->watchdog.asks) {
         if (_awaits_answers (job))
@@ -464,6 +465,8 @@ int64_t watchdog_due (const struct job *job)
     const struct watchdog *w = &job->watchdog;
     int64_t due = NEVER, loss;
 
+    if (job->requeue.saves != NEVER)
+        return NEVER;
     if (w->asks)
         return w->patience;
     if (job->config->watch.seconds) {

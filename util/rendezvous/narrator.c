@@ -533,6 +533,12 @@ static void _say_verdict (const struct narrator *n, const struct fact *fact)
 
     switch (fact->requeue) {
         case REQUEUE_GOES_ON: _say_requeued (n, fact); break;
+        case REQUEUE_ASKED:
+            console_say (
+                "spank_tf: %s: the job is not requeued by spank-tf, because Slurm asked the tasks to end "
+                "before --tf-requeue=%d did",
+                step, n->config->requeue);
+            break;
         case REQUEUE_FAILED:
             console_say (
                 "error: spank_tf: %s: the job is not requeued, because %s %s after it was asked to save",

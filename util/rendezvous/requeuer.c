@@ -115,13 +115,19 @@ static bool _show (struct shown *shown, const char *job)
     return *shown->state;
 }
 
+/* The limit of a job without one is a year in some partitions. */
+static bool _is_endless (const char *limit)
+{
+    return strcmp (limit, "UNLIMITED") == 0 || strcmp (limit, "365-00:00:00") == 0;
+}
+
 static enum slurm_job_obstacle _obstacle (const struct shown *shown)
 {
     if (strcmp (shown->batch, "0") == 0)
         return SLURM_JOB_NO_SCRIPT;
     if (strcmp (shown->requeue, "0") == 0)
         return SLURM_JOB_FORBIDS;
-    return strcmp (shown->limit, "UNLIMITED") == 0 ? SLURM_JOB_ENDLESS : SLURM_JOB_GOES_ON;
+    return _is_endless (shown->limit) ? SLURM_JOB_ENDLESS : SLURM_JOB_GOES_ON;
 }
 
 static void _ask_slurm (struct slurm_job *slurm, const char *job)
@@ -218,12 +224,13 @@ static _Noreturn void _work (const struct server *server, int fd)
 {
     const struct rendezvous_config *c = &server->config;
     struct slurm_job slurm = { .obstacle = SLURM_JOB_SILENT };
-    const char *step = step_roster (server->step)->step.number;
+    const char *step = c->array ? c->array : step_roster (server->step)->step.number;
     char path[PATH_MAX + 64], job[32];
     struct frame *frame;
 
     snprintf (path, sizeof (path), "%s%s/usr/local/bin:/usr/bin:/bin", c->slurm_path ? c->slurm_path : "",
               c->slurm_path ? ":" : "");
+    /* The number of an array's job may be that of the whole array, so its name is taken: "59_1". */
     snprintf (job, sizeof (job), "%.*s", (int)strcspn (step, "."), step);
     setenv ("PATH", path, 1);
     setenv ("SLURM_TIME_FORMAT", "%s", 1);

@@ -1,0 +1,113 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Promises: a job that goes on in another run (--tf-requeue).
+ */
+#include "config.h"
+
+#include <signal.h>
+
+#include "oracle.h"
+#include "promises.h"
+
+/* What a supervisor takes to report an end. */
+#define NEAR_MS 5000
+
+static const struct note *_told (const struct history *h, enum fact_kind kind)
+{
+    EACH (note, h)
+        if (note->kind == TOLD && note->number == (int)kind)
+            return note;
+    return NULL;
+}
+
+/* The tasks are asked once, then no life is decided on, and the job is requeued once, when all have ended. */
+const char *tasks_are_asked_to_save_once (const struct history *h)
+{
+    int saves = 0, ended = 0, requeues = 0;
+
+    EACH (note, h) {
+        if (note->kind != TOLD)
+            continue;
+        saves += note->number == FACT_SAVE;
+        ended += note->number == FACT_ENDED;
+        requeues += note->number == FACT_REQUEUE;
+        if (saves > 1)
+            return oracle_broken (note, "the tasks are asked to save again", 0);
+        if (saves > 0 && note->number == FACT_BEGINS)
+            return oracle_broken (note, "a life begins, and the tasks have been asked to save", 0);
+        if (note->number == FACT_REQUEUE
+            && (requeues > 1 || ended == 0 || (saves == 0 && note->status != REQUEUE_ASKED)))
+            return oracle_broken (note, "the job is requeued, or not, out of turn", note->status);
+    }
+    return NULL;
+}
+
+static bool _is_saved (int status)
+{
+    int code = oracle_code (status);
+
+    return code == 0 || code == 42 || code == 128 + SIGTERM;
+}
+
+/* Its end ends the chain, if it was asked to save. */
+static bool _spoils (const struct plan *plan, const struct note *note)
+{
+    if (note->place < 0 || !oracle_is_member (plan, note->place) || note->cause == BY_SUPERVISOR)
+        return false;
+    if (plan->kind[note->place] == RULES_PS)
+        return note->status != 0;
+    return !oracle_serves (plan, note->place) && !_is_saved (note->status);
+}
+
+/*
+ * guide/longer-than-the-limit.md: "The job is requeued if each task that it waits for exited with 0, 42 or
+ * 143, or was ended by SIGTERM."
+ */
+const char *a_job_goes_on_only_if_it_has_saved (const struct history *h)
+{
+    const struct note *save = _told (h, FACT_SAVE), *requeue = _told (h, FACT_REQUEUE), *unsaved = NULL;
+    const struct plan *plan = h->plan;
+    bool near = false;
+
+    if (!save || !requeue || plan->config.stop != STOP_WHEN_AUTO)
+        return NULL;
+    EACH (note, h) {
+        /* Its time is over. */
+        if (note->kind == DISTURBED && note->status == CANCEL && note->at <= requeue->at)
+            return NULL;
+        if (note->kind != ENDED || !_spoils (plan, note))
+            continue;
+        unsaved = note->at > save->at ? note : unsaved;
+        /* Its report may have come later. */
+        near = near || note->at > save->at - NEAR_MS - 2 * plan->delay;
+    }
+    /* A program on a node that is cut off may have lost its place to a spare. */
+    if (unsaved && requeue->status == REQUEUE_GOES_ON && !oracle_began (h, oracle_cuts, requeue->at))
+        return oracle_broken (unsaved, "the job goes on, and this task has not saved", unsaved->status);
+    if (!near && requeue->status == REQUEUE_FAILED && oracle_began (h, oracle_is_any, requeue->at) <= 1)
+        return oracle_broken (requeue, "the job does not go on, and all have saved", 0);
+    return NULL;
+}
+
+/* The same page: "A ps and auxiliary tasks serve them until they have exited." */
+const char *what_serves_is_not_asked_to_save (const struct history *h)
+{
+    const struct note *save = _told (h, FACT_SAVE);
+
+    if (!save || oracle_began (h, oracle_of_slurm, save->at - 1) > 0)
+        return NULL;
+    EACH (note, h) {
+        if (note->at < save->at)
+            continue;
+        if (note->kind == TOLD && note->number == FACT_OVER)
+            return NULL;
+        /* Slurm's own SIGTERM is another one. */
+        if (note->kind == DISTURBED && note->status != LIMIT)
+            return NULL;
+        if (note->kind == ENDED && note->place >= 0 && oracle_serves (h->plan, note->place)
+            && note->cause == BY_SLURM)
+            return oracle_broken (note, "it serves, and was asked to save", note->status);
+    }
+    return NULL;
+}
