@@ -30,6 +30,7 @@
 #include "common/iso_time.h"
 #include "common/logdir.h"
 #include "common/version.h"
+#include "protocol/slurm_job.h"
 
 /* A command has so long. */
 #define COMMAND_MS 10000
@@ -47,6 +48,8 @@ static struct {
     const char *policy, *step, *host, *log;
     bool first; /* the first attempt of this supervisor */
     char job[32];
+    char runs[PAST_RUNS_TEXT
+              + 1]; /* that --tf-requeue has written into the job's comment, and a blank; or "" */
 } arg;
 
 /* Commands. */
@@ -117,7 +120,10 @@ static bool _is_node (const char *nodes)
 /* From one answer of slurmctld, because another supervisor may requeue the job meanwhile. */
 static bool _is_abandoned (bool *may_requeue)
 {
+    struct past_runs runs;
+    const char *begin;
     char *line, *nodes;
+    size_t length;
 
     if (!RUN (COMMAND_MS, "scontrol", "--oneliner", "show", "job", arg.job)) {
         if (arg.first)
@@ -131,6 +137,8 @@ static bool _is_abandoned (bool *may_requeue)
         || _shows (line, "NodeList=(null)") || !(nodes = strstr (line, " NodeList=")))
         return false;
     *may_requeue = _shows (line, "Requeue=1");
+    length = past_runs_find (&runs, line, &begin);
+    snprintf (arg.runs, sizeof (arg.runs), "%.*s%s", (int)length, length ? begin : "", length ? " " : "");
     nodes += strlen (" NodeList=");
     nodes[strcspn (nodes, " ")] = '\0';
     nodes = strdupa (nodes);
@@ -144,8 +152,8 @@ static void _comment (const char *done)
     char job[48], comment[PATH_MAX];
 
     snprintf (job, sizeof (job), "JobId=%s", arg.job);
-    snprintf (comment, sizeof (comment), "Comment=spank_tf: %s died with the batch script; the job is %s",
-              arg.host, done);
+    snprintf (comment, sizeof (comment), "Comment=%sspank_tf: %s died with the batch script; the job is %s",
+              arg.runs, arg.host, done);
     RUN (COMMENT_MS, "scontrol", "update", job, comment);
 }
 
