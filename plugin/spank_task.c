@@ -96,13 +96,12 @@ static void _launch_task (spank_t spank, char *const env[], const char *contact)
     };
 
     if (_find_component (spank, env, &slurm) < 0)
-        task_abort (environment_number (env, "SLURM_PROCID") == 0, "Slurm does not tell the task its rank");
+        task_abort (environment_number (env, "SLURM_PROCID") == 0, "Slurm does not report the task's rank");
     slurm.forwards = slurm_private_signals_only_children (&slurm.forwards_error);
     /* A container of another plugin hides what is installed on the node. */
     if (namespace_has_changed (&slurmstepd_mounts, "mnt"))
-        slurm.hidden =
-            "the task is in a container already: spank_tf has to stand before what enters it, such "
-            "as pyxis, in plugstack.conf there";
+        slurm.hidden = "the task is in a container already: spank_tf must come before whatever enters it, "
+                       "such as pyxis, in plugstack.conf there";
     task_register (&slurm, contact);
     waits = _has_late_stage ();
     if (waits)

@@ -131,13 +131,13 @@ after_test ()
     run_inside "touch $work/started" --container-unshare=net -N2 -n2 --tf-tasks=worker:2
     chmod 755 "$BATS_FILE_TMPDIR/hooks/10-cgroups.sh"
     [ "$status" -eq 1 ] || fail "srun's exit code is not 1"
-    [ "$(grep -c "its container has a network of its own, in which the other tasks do not reach it" <<< "$stderr")" -eq 2 ] ||
+    [ "$(grep -c "its container has a network of its own, in which other tasks cannot reach it" <<< "$stderr")" -eq 2 ] ||
         fail "it is not named on both nodes"
     [ ! -e "$work/started" ] || fail "a program was started"
 }
 
 @test "pyxis before spank_tf: the container is named as the reason, also where a step can do without a supervisor" {
-    local ours why="the task is in a container already: spank_tf has to stand before what enters it, such as pyxis"
+    local ours why="the task is in a container already: spank_tf must come before whatever enters it, such as pyxis"
 
     ours=$(grep '^required' "$SPANK_TF_STAGE/etc/plugstack.conf.d/10-spank-tf.conf")
     plugstack "$between" "$ours"
@@ -147,7 +147,7 @@ after_test ()
     run_inside true -N1 -n2 --tf-tasks=worker:2
     [ "$status" -eq 0 ] && [[ $stderr == *"$why"*"; the step runs without supervisors"* ]] || fail "no word of it"
     run -2 slurm_on "$(node 1)" "$SPANK_TF_STAGE/bin/tf-check" -q
-    grep -q "^error: pyxis stands before spank_tf ($SPANK_TF_CLUSTER/plugstack.conf:1, " <<< "$output"
+    grep -q "^error: pyxis comes before spank_tf ($SPANK_TF_CLUSTER/plugstack.conf:1, " <<< "$output"
 }
 
 # Nothing of a restart is asked for, so one stage is enough.

@@ -79,7 +79,7 @@ END
 @test "a container with a network of its own is named, because no other task reaches it" {
     local named
 
-    named="a process of rank 0 on $(node 1) has a network of its own: if it is the program, other tasks do not reach it; let its container use the node's network"
+    named="a process of rank 0 on $(node 1) has a network of its own: if it is the program, other tasks cannot reach it. Let its container use the node's network"
     run --separate-stderr slurm srun -Q -w "$(node 1),$(node 2)" --tf-tasks=worker:2 bwrap --unshare-user --unshare-net --dev-bind / / sleep 3
     [ "$status" -eq 0 ] && [[ $stderr == "slurmstepd: spank_tf: step "*": $named" ]] || fail "not this line alone"
     # One task has none that would reach it.

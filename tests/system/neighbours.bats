@@ -40,7 +40,7 @@ launch_beside ()
 
 @test "another plugin before ours enters a mount namespace where ours is not installed" {
     plugstack "$other hide=$SPANK_TF_STAGE" "$ours"
-    local why="$SPANK_TF_STAGE/libexec/spank-tf/tf-supervise: No such file or directory; the task is in a container already: spank_tf has to stand before what enters it, such as pyxis, in plugstack.conf there"
+    local why="$SPANK_TF_STAGE/libexec/spank-tf/tf-supervise: No such file or directory; the task is in a container already: spank_tf must come before whatever enters it, such as pyxis, in plugstack.conf there"
 
     # With a ps tasks need a supervisor; a chief and workers can do without.
     run --separate-stderr slurm srun -Q -w "$(node 1)" -n2 --tf-tasks=chief,worker "$task_check" --roles=chief,worker
@@ -188,7 +188,7 @@ in_containers ()
     plugstack "$ours" "$other network" "${ours/spank_tf.so/spank_tf_late.so}"
     run --separate-stderr slurm srun -Q -N2 --tf-tasks=ps,worker touch started
     [ "$status" -eq 1 ]
-    [ "$(grep -c "its container has a network of its own, in which the other tasks do not reach it; let it use the node's (with pyxis: no --container-unshare=net)$" <<< "$stderr")" -eq 2 ] || fail "not a line for each node"
+    [ "$(grep -c "its container has a network of its own, in which other tasks cannot reach it. Let it use the node's (with pyxis: no --container-unshare=net)$" <<< "$stderr")" -eq 2 ] || fail "not a line for each node"
     [ ! -e "$SPANK_TF_CLUSTER/work/started" ]
     # One that is alone needs no network.
     run --separate-stderr slurm srun -Q -n1 --tf-tasks=worker true

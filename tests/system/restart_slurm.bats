@@ -164,7 +164,7 @@ END
             < <(head -c 17000000 /dev/zero)
         [ "$status" -eq 42 ] || fail "$tasks: $status: $stderr"
         [ "$output" = "1 has read 17000000" ] || fail "$tasks: $output"
-        [[ $stderr == *"Not restarted: more than 16 MiB has come on its stdin, and only so much is kept for another run"* ]] ||
+        [[ $stderr == *"Not restarted: more than 16 MiB arrived on its stdin, which is all that is kept for another run"* ]] ||
             fail "$tasks: $stderr"
     done
 }

@@ -105,7 +105,7 @@ after_test ()
 # What looks for pyxis knows it by its name.
 # bats test_tags=core
 @test "a restart that cannot work in a container of pyxis is refused at the launch, with what to do" {
-    local ours why="srun: error: spank_tf: --tf-restart: in a container of pyxis tasks are restarted by spank_tf_late.so, which has to stand behind pyxis in plugstack.conf; see tf-check"
+    local ours why="srun: error: spank_tf: --tf-restart: in a container of pyxis, tasks are restarted by spank_tf_late.so, which must come after pyxis in plugstack.conf; see tf-check"
     local pyxis=$SPANK_TF_CLUSTER/spank_pyxis.so
 
     cp "$SPANK_TF_PROGRAMS/container_plugin.so" "$pyxis"

@@ -145,7 +145,8 @@ static char built_for[32] = "built for Slurm ?";
 static const char *printed (void)
 {
     static char text[32768];
-    const char *const word[][2] = { { root, "ROOT" }, { "version " PACKAGE_VERSION, "version VERSION" },
+    const char *const word[][2] = { { root, "ROOT" },
+                                    { "version " PACKAGE_VERSION, "version VERSION" },
                                     { built_for, "built for Slurm RELEASE" } };
     char *all = NULL;
     size_t size;
@@ -491,7 +492,7 @@ TEST (a_plugin_without_a_version_is_an_error)
 {
     copy (SPANK_TF_SO, "spank_tf.so", "spank-tf=", "spank-xx=");
     installation_has (LEVEL_ERROR,
-                      "error: ROOT/spank_tf.so does not say its version; install spank-tf again");
+                      "error: ROOT/spank_tf.so does not contain its version; install spank-tf again");
 }
 
 TEST (the_release_for_which_the_plugin_was_built_is_named)

@@ -86,25 +86,25 @@ static void _check_order (const struct installation *i, struct findings *finding
     const struct plugstack_place *pyxis = &i->stack.pyxis, *late = &i->stack.late;
 
     if (late->order && late->order < line->order)
-        findings_add (findings, "order", LEVEL_ERROR, "write it behind all others",
-                      "spank_tf_late.so (%s:%d) stands before spank_tf (%s:%d)", late->file, late->number,
+        findings_add (findings, "order", LEVEL_ERROR, "move it after all others",
+                      "spank_tf_late.so (%s:%d) comes before spank_tf (%s:%d)", late->file, late->number,
                       line->file, line->number);
     if (!pyxis->order)
         return;
     if (pyxis->order < line->order)
         findings_add (
-            findings, "order", LEVEL_ERROR, "write the line of spank_tf before it",
-            "pyxis stands before spank_tf (%s:%d, and then %s:%d): in a container, tasks do not find "
+            findings, "order", LEVEL_ERROR, "move the line of spank_tf before it",
+            "pyxis comes before spank_tf (%s:%d, and then %s:%d): in a container, tasks do not find "
             "spank-tf's programs",
             pyxis->file, pyxis->number, line->file, line->number);
     else if (late->order > pyxis->order)
-        findings_ok (findings, "order", "pyxis (%s:%d) stands between spank_tf and spank_tf_late.so",
-                     pyxis->file, pyxis->number);
+        findings_ok (findings, "order", "pyxis (%s:%d) is between spank_tf and spank_tf_late.so", pyxis->file,
+                     pyxis->number);
     else
-        findings_add (findings, "order", LEVEL_WARNING, "write the line of spank_tf_late.so behind pyxis",
+        findings_add (findings, "order", LEVEL_WARNING, "move the line of spank_tf_late.so after pyxis",
                       "%s pyxis (%s:%d): in a container no task can be restarted, and SLURM_TF_... "
                       "may be those of another task",
-                      late->order ? "spank_tf_late.so stands before" : "no spank_tf_late.so stands behind",
+                      late->order ? "spank_tf_late.so comes before" : "no spank_tf_late.so comes after",
                       pyxis->file, pyxis->number);
 }
 
@@ -246,7 +246,8 @@ static void _check_plugin (struct installation *i, struct findings *findings)
         return;
     }
     if (!*i->version || !*i->built_for) {
-        findings_add (findings, "plugin", LEVEL_ERROR, INSTALL_AGAIN, "%s does not say its version", path);
+        findings_add (findings, "plugin", LEVEL_ERROR, INSTALL_AGAIN, "%s does not contain its version",
+                      path);
         return;
     }
     findings_ok (findings, "plugin", "%s is of version %s, built for Slurm %s", path, i->version,

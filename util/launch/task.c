@@ -238,8 +238,8 @@ static void _check_network (void)
     if (r->tasks > 1 && namespace_has_changed (&prepared.network, "net"))
         task_abort (
             true,
-            "step %s: rank %d on %s: its container has a network of its own, in which the other tasks do "
-            "not reach it; let it use the node's (with pyxis: no --container-unshare=net)",
+            "step %s: rank %d on %s: its container has a network of its own, in which other tasks cannot "
+            "reach it. Let it use the node's (with pyxis: no --container-unshare=net)",
             r->step, r->rank, r->node);
 }
 

@@ -128,7 +128,7 @@ static bool _is_abandoned (bool *may_requeue)
     if (!RUN (COMMAND_MS, "scontrol", "--oneliner", "show", "job", arg.job)) {
         if (arg.first)
             _tell_syslog (
-                "step %s: %s may have died with the batch script, and scontrol does not say whether "
+                "step %s: %s may have died with the batch script, and scontrol does not report whether "
                 "Slurm has given it up; this node asks again",
                 arg.step, arg.host);
         return false;

@@ -577,7 +577,7 @@ static void _check_network (struct supervisor *s)
     if (network == NETWORK_OTHER && s->config.prints && s->config.has_peers)
         _print (
             "slurmstepd: spank_tf: step %s: a process of rank %d on %s has a network of its own: if it is "
-            "the program, other tasks do not reach it; let its container use the node's network\n",
+            "the program, other tasks cannot reach it. Let its container use the node's network\n",
             s->config.step, s->config.rank, s->config.node);
 }
 
@@ -590,7 +590,7 @@ static void _look_at_environment (struct supervisor *s)
         return;
     s->environment_seen = true;
     if (replaced_names (s->task, names, sizeof (names)))
-        _print ("slurmstepd: spank_tf: step %s: %s: TaskProlog, or the command itself, has replaced the "
+        _print ("slurmstepd: spank_tf: step %s: %s: TaskProlog, or the command itself, replaced the "
                 "step's values\n",
                 s->config.step, names);
 }
@@ -662,7 +662,7 @@ static void _serve_input (struct supervisor *s, const struct pollfd pfd[2])
 {
     if (!input_serve (&s->input, pfd))
         machine_no_life (&s->machine, _now (),
-                         "more than " INPUT_MOST_TEXT " has come on its stdin, and only so much is kept for "
+                         "more than " INPUT_MOST_TEXT " arrived on its stdin, which is all that is kept for "
                          "another run");
 }
 
