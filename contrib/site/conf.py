@@ -58,6 +58,9 @@ def index_names(app, doctree):
                 objects.setdefault(("envvar" if name.isupper() else "cmdoption", name), (app.env.docname, term["id"]))
 
 
+# What is too long for the cell of a table.
+LONG_NAME = re.compile(r"\w{27,}")
+
 # Names and dates that stay on one line in a heading.
 NAMES = re.compile(r"\b(?:spank|tf)-[a-z]+|\(?\d{4}-\d\d-\d\d\)?")
 
@@ -119,10 +122,16 @@ def name_cells(table):
 
 
 def break_names(table):
-    """In links the name of a file may be broken after an underscore, in headings that of a class between its words."""
+    """
+    In links the name of a file may be broken after an underscore, and so may a long name elsewhere, such as that of a test.
+    In headings the name of a class may be broken between its words.
+    """
     for text in table.find_all(string=re.compile("_")):
         if text.find_parent("a") and " " not in text:
             text.replace_with(BeautifulSoup(escape(text).replace("_", "_<wbr>"), "html.parser"))
+        elif LONG_NAME.search(text):
+            html = LONG_NAME.sub(lambda name: name[0].replace("_", "_<wbr>"), escape(text))
+            text.replace_with(BeautifulSoup(html, "html.parser"))
     for text in [text for th in table.find_all("th") for text in th.find_all(string=True)]:
         text.replace_with(BeautifulSoup(re.sub("([a-z])([A-Z])", r"\1<wbr>\2", escape(text)), "html.parser"))
 

@@ -147,6 +147,12 @@ class Pages:
         html = re.sub(r"<b>([^<\s]{1,26})</b>", r'<b class="word">\1</b>', html)
         html = OptionAnchors.TERM.sub(OptionAnchors(), html)
         parts = re.split(r'<h([12])[^>]*><a[^>]*>(.*?)</a></h\1>', html, flags=re.DOTALL)
+        # A heading has its title as anchor, in small letters, and a term of the same name has another one.
+        for title in parts[2::3]:
+            slug = "-".join(re.sub("<[^>]*>", "", title).lower().split())
+            parts[3::3] = [body.replace(f'<dt id="{slug}"><a class="permalink" href="#{slug}"',
+                                        f'<dt id="term-{slug}"><a class="permalink" href="#term-{slug}"')
+                           for body in parts[3::3]]
         page = f"# {file.stem}({file.suffix[1:]})\n"
         for level, title, body in zip(parts[1::3], parts[2::3], parts[3::3]):
             title = " ".join(re.sub("<[^>]*>", "", title).split())
