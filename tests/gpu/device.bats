@@ -20,7 +20,7 @@ setup_file ()
     for framework in torch jax; do
         export "${framework}_python=$(python_with $framework)"
     done
-    export XLA_FLAGS=--xla_gpu_autotune_level=0 OMP_NUM_THREADS=1 USE_LIBUV=0 PYTHONDONTWRITEBYTECODE=1
+    export OMP_NUM_THREADS=1 USE_LIBUV=0 PYTHONDONTWRITEBYTECODE=1
 }
 
 # Print the first Python that has this framework for the GPU, as seen by the user, or nothing.

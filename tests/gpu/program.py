@@ -143,11 +143,14 @@ class Jax:
     def total(self):
         return self.jax.local_devices()[0].memory_stats()["bytes_limit"]
 
+    def allocate(self, size):
+        return self.np.zeros((size >> 20, 1 << 20), self.np.uint8).block_until_ready()
+
     def take_memory(self):
-        self.taken = self.np.zeros(int(0.9 * self.total()), self.np.uint8).block_until_ready()
+        self.taken = self.allocate(int(0.9 * self.total()))
 
     def exhaust(self):
-        self.np.zeros(1 << 50 if on_cpu else 2 * self.total(), self.np.uint8).block_until_ready()
+        self.allocate(1 << 50 if on_cpu else 2 * self.total())
 
     def wait(self):
         self.np.ones(4).sum().block_until_ready()
