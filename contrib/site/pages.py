@@ -28,7 +28,7 @@ DOCUMENTS = {
         "overview", "launch", "frameworks", "output", "supervision", "failures", "hangs", "ending", "packaging-and-check",
         "performance", "slurm", "decisions/auxiliary-tf-config", "decisions/named-socket", "decisions/requeue",
         "decisions/reuse-port", "decisions/short-variable", "decisions/successor")] +
-                    [f"doc/protocol/{page}.md" for page in ("index", "launch", "supervision", "status")] + ["SECURITY.md"],
+                    [f"doc/protocol/{page}.md" for page in ("index", "launch", "answer", "supervision", "status")] + ["SECURITY.md"],
     "Development": ["HACKING.md", "tests/README.md", "contrib/README.md", "CONTRIBUTING.md", "doc/releasing.md",
                     "NEWS.md"],
 }
