@@ -23,6 +23,10 @@ TEST (each_report_is_printed_as_its_text)
         { "signal 11", { .kind = EXIT_REPORT_SIGNAL, .number = 11 }, true, 139 },
         { "signal 64", { .kind = EXIT_REPORT_SIGNAL, .number = 64 }, true, 192 },
         { "stopped", { .kind = EXIT_REPORT_STOPPED }, false, 0 },
+        { "killed after 10 s",
+          { .kind = EXIT_REPORT_STOPPED, .killed = true, .killed_after = 10 },
+          false,
+          0 },
         { "hung", { .kind = EXIT_REPORT_HUNG }, true, 124 },
     };
 
