@@ -169,6 +169,12 @@ slurm_on ()
     "$tests/cluster" run --on "$1" --user "$user" -- "${@:2}"
 }
 
+# Of stdin the lines of spank_tf. tf-run speaks for srun before it becomes that.
+lines_of_spank_tf ()
+{
+    sed -n 's/^tf-run: /srun: /; /spank_tf: /p'
+}
+
 # Print the process ID of the supervisor of this program.
 supervisor_of ()            # PID
 {

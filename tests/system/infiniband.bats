@@ -235,7 +235,7 @@ END
 @test "components that contradict each other are refused" {
     components --tf-ib --tf-ib=require
     [ "$status" -ne 0 ] && [ -z "$output" ] || fail "not refused"
-    [ "$(grep spank_tf: <<< "$stderr")" = 'srun: error: spank_tf: --tf-ib: "auto" on component 0, but "require" on component 1; a step has only one value' ] || fail "another message"
+    [ "$(lines_of_spank_tf <<< "$stderr")" = 'srun: error: spank_tf: --tf-ib: "auto" on component 0, but "require" on component 1; a step has only one value' ] || fail "another message"
 }
 
 # Require that successive steps of two ranks used these networks: steps_on 10.101. 10.98.
@@ -267,6 +267,8 @@ srun -Q $task_check --roles=worker,worker"
     steps_on 10.101.
 }
 
+# Plugin: it is about variables of SPANK.
+# bats test_tags=plugin
 @test "an inherited --tf-ib without a value means auto, however Slurm passes it on" {
     local words
 

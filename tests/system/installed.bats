@@ -122,6 +122,8 @@ is_script () {                  # PROGRAM
     done
 }
 
+# Plugin: it is about plugstack.conf.
+# bats test_tags=plugin
 @test "a job without options of the plugin sees nothing of it" {
     site_arguments show=yes hold=no ports=28000-28999
     run --separate-stderr slurm srun -N2 -n4 sh -c \
@@ -221,6 +223,8 @@ print(eval(sys.argv[1]))' "$1" "$stderr"
         fail "another task was first"
 }
 
+# Plugin: it is about variables of SPANK.
+# bats test_tags=plugin
 @test "--tf-show=no switches a site's or a job's tables off" {
     site_arguments show=json
     run -0 --separate-stderr slurm env SLURM_SPANK__SLURM_SPANK_OPTION_spank_tf_tf_show=yes \

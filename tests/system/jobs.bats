@@ -162,7 +162,7 @@ srun --tf-tasks=none true
 srun --tf-restart=2 -n1 true
 END
     # Slurm's own lines say that a step had to wait for the one before.
-    [ "$(sed -n '/spank_tf/s/^tf-run:/srun:/p; /^srun: spank_tf/p' <<< "$stderr")" = "srun: spank_tf: --tf-restart: no effect without --tf-tasks" ] || fail "the job's options"
+    [ "$(lines_of_spank_tf <<< "$stderr")" = "srun: spank_tf: --tf-restart: no effect without --tf-tasks" ] || fail "the job's options"
     site_arguments restart=1 show=yes
     run --separate-stderr slurm srun -n1 true
     site_arguments

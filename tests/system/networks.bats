@@ -169,7 +169,7 @@ END
     run slurm srun -Q -w nets1 -n1 --tf-tasks=chief --tf-network=ib0 touch started : \
         -w nets2 -n1 --tf-tasks=worker --tf-network=ib1 touch started
     [ "$status" -ne 0 ] && [ ! -e "$SPANK_TF_CLUSTER/work/started" ] || fail "not refused"
-    [ "$(grep spank_tf: <<< "$output")" = 'srun: error: spank_tf: --tf-network: "ib0" on component 0, but "ib1" on component 1; a step has only one value' ] || fail "another message"
+    [ "$(lines_of_spank_tf <<< "$output")" = 'srun: error: spank_tf: --tf-network: "ib0" on component 0, but "ib1" on component 1; a step has only one value' ] || fail "another message"
 }
 
 # --- invalid values
@@ -180,13 +180,17 @@ fails ()
 {
     run --separate-stderr slurm "${@:3}"
     [ "$status" -eq "$1" ] && [ -z "$output" ] || fail "not refused, or another exit code: ${*:3}"
-    [ "$(grep spank_tf: <<< "$stderr")" = "$3: error: spank_tf: $2" ] || fail "the message is not: $2"
+    [ "$(lines_of_spank_tf <<< "$stderr")" = "$3: error: spank_tf: $2" ] || fail "the message is not: $2"
 }
 
 # Require that srun, salloc, sbatch and #SBATCH refuse an option: bad OPTION MESSAGE
 bad ()
 {
     printf '#!/bin/sh\n#SBATCH --tf-tasks=worker:2\ntouch started\n' > "$SPANK_TF_CLUSTER/work/script"
+    if [[ ${SPANK_TF_BY_RUN-} ]]; then
+        fails 1 "$2" srun -n2 --tf-tasks=worker:2 "$1" touch started
+        return
+    fi
     fails 255 "$2" srun -n2 --tf-tasks=worker:2 "$1" touch started
     fails 255 "$2" salloc -n2 --tf-tasks=worker:2 "$1" touch started
     fails 255 "$2" sbatch "$1" script
@@ -242,6 +246,8 @@ bad ()
     all_ok_on 10.98.0.
 }
 
+# Plugin: it is about plugstack.conf.
+# bats test_tags=plugin
 @test "an invalid ib= or network= is reported to jobs that use the plugin, and in slurmd's log" {
     local log=$SPANK_TF_CLUSTER/log/nets3.log pid
     site_arguments ib=maybe
