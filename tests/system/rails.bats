@@ -124,6 +124,8 @@ END
     all_ok_on 10.98.0. 'not all nodes are on one InfiniBand network: rails2 (ib0 is down); using 10.98.0.0/16 (eth0)'
 }
 
+# Plugin: without it, tasks do not read libexecdir=.
+# bats test_tags=plugin
 @test "hwloc is called once on each node, and only if there is a choice" {
     record_calls
     bound map_cpu:0,1 "0 1 0 1"
@@ -141,6 +143,8 @@ END
     called
 }
 
+# Plugin: without it, tasks do not read libexecdir=.
+# bats test_tags=plugin
 @test "without tf-addresses the launch succeeds, interfaces are used in order, and one message says so" {
     local line why
 

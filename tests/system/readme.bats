@@ -75,7 +75,8 @@ table ()
 }
 
 # InfiniBand and the checks of tf-check have files of their own, infiniband.bats and check.bats.
-# bats test_tags=core
+# Plugin: one of them is srun --help.
+# bats test_tags=core,plugin
 @test "every command of an example runs, or fails as the page says" {
     local command error page count=0
 
@@ -95,7 +96,8 @@ table ()
     [ "$count" -ge 25 ] || fail "only $count commands are found"
 }
 
-# bats test_tags=core
+# Plugin: it is about sbatch and salloc, too.
+# bats test_tags=core,plugin
 @test "--tf-tasks=help prints the roles and examples that run, and starts nothing, in srun, sbatch and salloc" {
     local command role count=0
 
