@@ -104,7 +104,7 @@ refused ()
     run --separate-stderr tf_run --tf-tasks=worker srun -Q ./by-role worker='kill -TERM $$'
     [ "$status" -eq 143 ]
     run --separate-stderr tf_run --tf-tasks=worker srun -Q ./no-such-program
-    [ "$status" -eq 2 ] && [[ $stderr == *'execve(): ./no-such-program: No such file or directory'* ]]
+    [ "$status" -eq 2 ] && [[ $stderr == *'execve(): /'*'/./no-such-program: No such file or directory'* ]]
     run --separate-stderr tf_run --tf-tasks=worker srun -Q /etc/passwd
     [ "$status" -eq 13 ]
 }

@@ -45,13 +45,26 @@ static int _read_word (const char *word, struct task_of_slurm *slurm)
                : -1;
 }
 
-/* As slurmstepd searches a program. Returns room->path, or the name if it is not found. */
+/* The path of "./train", in the working directory. */
+static const char *_absolute (const char *name, char room[PATH_MAX])
+{
+    char directory[PATH_MAX];
+
+    return getcwd (directory, sizeof (directory))
+                   && snprintf (room, PATH_MAX, "%s/%s", directory, name) < PATH_MAX
+               ? room
+               : name;
+}
+
+/* As slurmstepd searches a program. Returns room, or the name if it is not found. */
 static const char *_search (const char *name, char room[PATH_MAX])
 {
     const char *path = getenv ("PATH");
     struct stat st;
 
-    for (const char *dir = path; *name != '/' && *name != '.' && dir; dir = strchr (dir, ':')) {
+    if (*name == '.')
+        return _absolute (name, room);
+    for (const char *dir = path; *name != '/' && dir; dir = strchr (dir, ':')) {
         dir += *dir == ':';
         if (snprintf (room, PATH_MAX, "%.*s/%s", (int)strcspn (dir, ":"), dir, name) < PATH_MAX && *dir != ':'
             && *dir && stat (room, &st) == 0 && !S_ISDIR (st.st_mode))
