@@ -175,6 +175,58 @@ EVENTS
 EVENTS
 }
 
+# bats test_tags=core
+@test "--tf-notify: the user's program gets the same, with srun's variables and directory; it is found in PATH" {
+    local bin=$work/bin options
+
+    mkdir -p "$bin"
+    printf '#!/bin/sh\n{ cat; echo "$SLURM_JOB_ID.$SLURM_STEP_ID $COLOR $(pwd)" >&2; } >> events/own 2>> events/variables\n' > "$bin/tell"
+    chmod 755 "$bin/tell"
+    notify 'cat >> $E/all'
+    for options in --tf-notify=bin/tell --tf-notify=tell "--tf-notify=$bin/tell"; do
+        rm -f "$work"/events/*
+        run -0 --separate-stderr slurm env COLOR=green PATH="$bin:$PATH" srun -Q -n2 --tf-tasks=worker:2 $options true
+        [ -z "$output$stderr" ] || fail "the step says something"
+        notifiers_end 10
+        [ "$(events 'e["event"]' "$work/events/own" | xargs)" = "start end" ] || fail "an event is missing with $options"
+        [[ ${SPANK_TF_BY_RUN-} ]] || cmp "$work/events/own" "$work/events/all" || fail "the site's program gets others"
+        run sort -u "$work/events/variables"
+        [[ $output =~ ^[0-9]+\.0\ green\ $work$ ]] || fail "other variables"
+    done
+    run -1 --separate-stderr slurm srun -Q -n2 --tf-tasks=worker:2 --tf-notify=bin/none true
+    [[ $stderr == *'--tf-notify: bin/none is not a program on this host; give its path'* ]] || fail "it is not refused"
+    run -0 --separate-stderr slurm env SLURM_TF_RUN= srun -Q -n2 --tf-tasks=worker:2 --tf-notify=none true
+}
+
+@test "... and the example for a chat posts what happens" {
+    cat > "$work/chat.py" <<'PYTHON'
+import http.server
+class Chat(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        open("posted", "ab").write(body + b"\n")
+        self.send_response(200)
+        self.end_headers()
+    def log_message(self, *_):
+        pass
+http.server.HTTPServer(("127.0.0.1", 8065), Chat).serve_forever()
+PYTHON
+    cp "$tests/../contrib/notify/chat" "$work/chat"
+    slurm /usr/bin/python3 chat.py 3>&- &
+    eventually 20 slurm /usr/bin/python3 -c 'import socket; socket.create_connection(("127.0.0.1", 8065))' || fail "the chat does not begin"
+    run -3 slurm env CHAT_URL=http://127.0.0.1:8065/hook srun -Q -N2 -n2 -J train --tf-tasks=worker:2 --tf-restart=1 --tf-notify=./chat sh -c '
+        [ $SLURM_PROCID$SLURM_TF_RESTART != 1 ] || kill -9 $$
+        [ "$SLURM_TF_RESTART" ] || exec sleep 60
+        [ $SLURM_PROCID = 1 ] || exit 3'
+    notifiers_end 20
+    pkill -f -u "$user" chat.py
+    diff <(sed -E 's/Job [0-9]+/Job J/; s/ on [a-z]+([12]):/ on n\1:/' "$work/posted") - <<'POSTED'
+{"text": "Job J \"train\": start, worker:2"}
+{"text": "Job J \"train\": restart, worker 1 on n2: signal 9 (0 restarts left)"}
+{"text": "Job J \"train\": end, first worker 0 on n1: exit code 3"}
+POSTED
+}
+
 # What plain Slurm ends with 0.
 @test "a slow program does not keep a task from ending within srun --wait" {
     notify 'cat >> $E/all; sleep 5'

@@ -80,7 +80,7 @@ static const struct rendezvous_config full_rendezvous_config = {
     .srun_host = "login1", .het_group = "0-1",
     .list = { { "ps,worker:3", false }, { "worker:2", true }, { "evaluator", false } },
     .timeout = 300, .stop_grace = 30, .eval_grace = 600, .fail_grace = 20, .ib = IB_REQUIRE,
-    .networks = "10.1.0.0/16,ib0", .notify = "/opt/notify", .stop = STOP_WHEN_NEVER,
+    .networks = "10.1.0.0/16,ib0", .notify = "/opt/notify", .user_notify = "/bin/n", .stop = STOP_WHEN_NEVER,
     .frameworks = FRAMEWORK_TF | FRAMEWORK_KERAS | FRAMEWORK_JAX | FRAMEWORK_TORCH,
     .inherited = true, .networks_required = true, .show = true, .json = true, .ask_alone = true,
     .log_append = true, .log_append_later = true, .job_restarts = 2,
@@ -213,7 +213,7 @@ static const struct message {
     TOKENS "STEP=12.0\nARRAY=11_3\nUSER=ann\nJOB_NAME=train\nPARTITION=gpu\nCLUSTER=c1\nSRUN_HOST=login1\n"
         "HET_GROUP=0-1\nLIST=ps,worker:3\nLIST_PER_NODE=worker:2\nLIST=evaluator\n"
         "INHERITED=1\nTIMEOUT=300\nNETWORKS=10.1.0.0/16,ib0\nNETWORKS_REQUIRED=1\nSHOW=1\nASK_ALONE=1\n"
-        "JSON=1\nNOTIFY=/opt/notify\nLOG_APPEND=1\nLOG_APPEND_LATER=1\nJOB_RESTARTS=2\n"
+        "JSON=1\nNOTIFY=/opt/notify\nUSER_NOTIFY=/bin/n\nLOG_APPEND=1\nLOG_APPEND_LATER=1\nJOB_RESTARTS=2\n"
         "TEE=1\nSTOP_GRACE=30\nEVAL_GRACE=600\nFAIL_GRACE=20\n"
         "RESTART=3\nRESTART_TOTAL=30\nRESTART_ANY=1\nRESTART_BACKOFF=60\n"
         "WATCHDOG=300\nWATCHDOG_FIRST=1800\nWATCHDOG_AUTO=1\nWATCHDOG_GIVEN=1\nWATCHDOG_TURNS=7\n"

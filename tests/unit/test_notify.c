@@ -63,6 +63,12 @@ static const char *out (void)
     return file_text (path_in (directory, "out"));
 }
 
+static void tell (const char *site, const char *text, bool last)
+{
+    notify_begin (site, NULL, 0, "12.0");
+    notify_event (text, last);
+}
+
 /* No process is left, and none has been left for longer. */
 static void await_end (int most_ms)
 {
@@ -77,9 +83,9 @@ static void await_end (int most_ms)
 TEST (each_event_is_on_the_stdin_of_a_program_in_their_order)
 {
     write_program ("sleep 0.05; cat >> $D/out");
-    notify_event (program, "one\n", false);
-    notify_event (program, "two\n", false);
-    notify_event (program, "three\n", true);
+    tell (program, "one\n", false);
+    tell (program, "two\n", false);
+    tell (program, "three\n", true);
     await_end (20000);
     assert_string_equal (out (), "one\ntwo\nthree\n");
 }
@@ -94,7 +100,7 @@ TEST (an_event_may_be_long)
     memset (text, 'x', size);
     text[size] = '\0';
     write_program ("wc -c > $D/out");
-    notify_event (program, text, false);
+    tell (program, text, false);
     free (text);
     await_end (20000);
     assert_int_equal (atoi (out ()), size);
@@ -109,11 +115,30 @@ TEST (it_has_no_variables_nor_descriptors_of_others_and_a_session_of_its_own)
                    "{ pwd; env | grep -v -e ^PWD= -e ^_= -e ^SHLVL= -e ^OLDPWD= -e ^PATH=/usr/local/sbin;\n"
                    "for n in 0 2; do readlink /proc/$$/fd/$n; done; grep -c pipe $D/open\n"
                    "[ $(cut -d ' ' -f 6 /proc/$$/stat) = $$ ] && echo session; } > $D/out");
-    notify_event (program, "", false);
+    tell (program, "", false);
     await_end (20000);
     close (pair[0]);
     close (pair[1]);
     assert_string_equal (out (), "/\n/memfd:event (deleted)\n/dev/null\n0\nsession\n");
+}
+
+/* As if srun were this process. */
+TEST (the_users_has_sruns_variables_and_directory_and_both_get_each_event)
+{
+    char site[160], own[256], expected[400];
+
+    write_program ("cat >> $D/out");
+    snprintf (site, sizeof (site), "%s", path_in (directory, "site"));
+    assert_int_equal (rename (program, site), 0);
+    write_program ("{ cat; echo $SLURM_JOB_ID.$SLURM_STEP_ID; env | grep -c ^PATH=; pwd; } > $D/own");
+    notify_begin (site, program, getpid (), "12.3");
+    notify_event ("one\n", true);
+    await_end (20000);
+    assert_string_equal (out (), "one\n");
+    assert_non_null (getcwd (own, sizeof (own)));
+    snprintf (expected, sizeof (expected), "one\n12.3\n1\n%s\n", own);
+    assert_string_equal (file_text (path_in (directory, "own")), expected);
+    notify_begin (NULL, NULL, 0, "12.3");
 }
 
 TEST (a_program_that_hangs_is_killed_and_the_next_one_runs)
@@ -121,8 +146,8 @@ TEST (a_program_that_hangs_is_killed_and_the_next_one_runs)
     percent = SHORT;
     write_program ("read word; trap '' TERM\n"
                    "if [ $word = hang ]; then sleep 1000 & sleep 1000; fi; echo $word > $D/out");
-    notify_event (program, "hang\n", false);
-    notify_event (program, "next\n", false);
+    tell (program, "hang\n", false);
+    tell (program, "next\n", false);
     await_end (20000);
     assert_string_equal (out (), "next\n");
     percent = LONG;
@@ -131,18 +156,18 @@ TEST (a_program_that_hangs_is_killed_and_the_next_one_runs)
 TEST (what_it_leaves_is_killed)
 {
     write_program ("echo left > $D/out; sleep 1000 &");
-    notify_event (program, "", false);
+    tell (program, "", false);
     await_end (20000);
     assert_string_equal (out (), "left\n");
 }
 
 TEST (a_program_that_cannot_be_executed_or_fails_harms_nothing)
 {
-    notify_event ("/nonexistent", "", false);
-    notify_event ("/dev/null", "", false);
+    tell ("/nonexistent", "", false);
+    tell ("/dev/null", "", false);
     write_program ("cat >> $D/out; kill -9 $$");
-    notify_event (program, "one\n", false);
-    notify_event (program, "two\n", true);
+    tell (program, "one\n", false);
+    tell (program, "two\n", true);
     await_end (20000);
     assert_string_equal (out (), "one\ntwo\n");
 }
@@ -155,10 +180,10 @@ TEST (more_events_than_may_wait_are_dropped_but_not_the_last)
     write_program ("cat >> $D/out; until [ -e $D/go ]; do sleep 0.01; done");
     for (int i = 0; i < NOTIFY_MOST + 3; i++) {
         snprintf (text, sizeof (text), "%d\n", i);
-        notify_event (program, text, false);
+        tell (program, text, false);
     }
-    notify_event (program, "last\n", true);
-    notify_event (program, "another\n", true);
+    tell (program, "last\n", true);
+    tell (program, "another\n", true);
     snprintf (go, sizeof (go), "%s/go", directory);
     close (open (go, O_CREAT | O_WRONLY, 0600));
     await_end (60000);
@@ -174,13 +199,13 @@ static void await_last (void)
 TEST (while_the_program_has_the_last_event_that_is_known_once)
 {
     write_program ("cat >> $D/out");
-    notify_event (program, "first\n", false);
-    notify_event (program, "last\n", true);
+    tell (program, "first\n", false);
+    tell (program, "last\n", true);
     await_last ();
     assert_string_equal (out (), "first\nlast\n");
     await_end (20000);
     write_program ("echo $$ > $D/out; exec sleep 1000");
-    notify_event (program, "", true);
+    tell (program, "", true);
     assert_true (notify_has_last ());
     AWAIT (atoi (out ()) != 0);
     kill (atoi (out ()), SIGKILL);
@@ -192,7 +217,7 @@ TEST (while_the_program_has_the_last_event_that_is_known_once)
 TEST (there_is_room_again_when_they_have_ended)
 {
     write_program ("cat >> $D/out");
-    notify_event (program, "again\n", false);
+    tell (program, "again\n", false);
     await_end (20000);
     assert_string_equal (out (), "again\n");
 }

@@ -130,6 +130,11 @@ const struct option_definition option_table[OPTION_COUNT] = {
     [OPTION_REQUEUE] = {
         .name = "tf-requeue", .site = "requeue", .arginfo = "SECONDS", .normal = "0", .check = value_grace,
         .usage = "ask the tasks to save (SIGTERM) SECONDS before the job ends, and then requeue the job" },
+    [OPTION_USER_NOTIFY] = {
+        .name = "tf-notify", .arginfo = "PROGRAM", .normal = NOTIFY_NONE, .alone = NOTIFY_NONE,
+        .is_path = true, .check = value_user_notify, .completion = "commands",
+        .usage = "a program that gets each event of the job step as JSON on its standard input, such as a "
+                 "restart, a hang, a lost node or the end" },
     [OPTION_RESTART_BACKOFF] = {
         .site = "restart_backoff", .arginfo = "SECONDS", .normal = "60", .check = value_timeout,
         .usage = "longest pause before a restart" },

@@ -32,6 +32,7 @@ enum option_id {
     OPTION_STOP_GRACE,
     OPTION_IF_ABANDONED,
     OPTION_REQUEUE,
+    OPTION_USER_NOTIFY,
     /* In plugstack.conf only. */
     OPTION_RESTART_BACKOFF,
     OPTION_EVAL_GRACE,
@@ -76,9 +77,10 @@ enum show {
     SHOW_JSON,
 };
 
-/* The values that switch off the cluster, or the log files. */
+/* The values that switch off the cluster, the log files, or the program. */
 #define LIST_NONE "none"
 #define LOG_DIR_NONE "none"
+#define NOTIFY_NONE "none"
 
 struct option_definition {
     const char *name;           /* "tf-ib"; NULL: an argument in plugstack.conf only */

@@ -253,6 +253,13 @@ int value_notify (const char *value, struct errtext *err)
     return value[0] == '/' ? 0 : errtext_set (err, "the absolute path of a program is needed");
 }
 
+int value_user_notify (const char *value, struct errtext *err)
+{
+    if (!*value)
+        return errtext_set (err, "a program is needed, such as ~/bin/notify, or none");
+    return strlen (value) < PATH_MAX ? 0 : errtext_set (err, "the name of the program is too long");
+}
+
 int value_libexecdir (const char *value, struct errtext *err)
 {
     return value[0] == '/' ? 0 : errtext_set (err, "an absolute path is needed");

@@ -48,6 +48,7 @@ int value_watchdog (const char *value, struct errtext *err);
 int value_timeout (const char *value, struct errtext *err);
 int value_roles (const char *value, struct errtext *err);
 int value_notify (const char *value, struct errtext *err);
+int value_user_notify (const char *value, struct errtext *err);
 int value_libexecdir (const char *value, struct errtext *err);
 int value_rendezvous_ports (const char *value, struct errtext *err);
 int value_grace (const char *value, struct errtext *err);

@@ -74,7 +74,7 @@ void job_launched (struct job *job, int64_t now, int64_t launch_ms)
 {
     job->now = job->run = job->facts.now = job->launched = now;
     job->watchdog.began = job->run;
-    job->beat = job->config->notify ? now + HEARTBEAT_MS : NEVER;
+    job->beat = rendezvous_config_notifies (job->config) ? now + HEARTBEAT_MS : NEVER;
     ledger_begin (job, launch_ms);
     requeue_begin (job);
     EACH_RANK (r, job) {

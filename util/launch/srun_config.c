@@ -21,6 +21,7 @@
 #include "common/value.h"
 #include "options.h"
 #include "protocol/rendezvous_config.h"
+#include "srun_checks.h"
 
 static bool _is_with (const char *text, enum rules_name role)
 {
@@ -217,6 +218,7 @@ struct frame *srun_config_encode (const struct srun_facts *facts, const struct c
         .show = srun_config_shows (),
         .json = options_word (OPTION_SHOW) == SHOW_JSON,
         .notify = options_value (OPTION_NOTIFY),
+        .user_notify = srun_checks_notify (NULL),
         .job_restarts = _job_restarts (),
         .tee = srun_config_logs () && options_word (OPTION_TEE) == VALUE_YES,
         .stop_grace = srun_config_stop_grace (wait),

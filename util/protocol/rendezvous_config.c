@@ -75,6 +75,7 @@ static const struct field row[] = {
     FIELD ("ASK_ALONE", ask_alone, FLAG, FIELD_OPTIONAL),
     FIELD ("JSON", json, FLAG, FIELD_OPTIONAL),
     FIELD ("NOTIFY", notify, TEXT, FIELD_OPTIONAL),
+    FIELD ("USER_NOTIFY", user_notify, TEXT, FIELD_OPTIONAL),
     FIELD ("LOG_APPEND", log_append, FLAG, FIELD_OPTIONAL),
     FIELD ("LOG_APPEND_LATER", log_append_later, FLAG, FIELD_OPTIONAL),
     FIELD ("JOB_RESTARTS", job_restarts, NUMBER, FIELD_OPTIONAL, 0, FRAME_MAX_SECONDS),

@@ -53,7 +53,8 @@ struct rendezvous_config {
     bool show;                              /* --tf-show */
     bool ask_alone; /* at the end, whether each task has trained alone */
     bool json;                              /* ... as JSON, in the place of tables */
-    const char *notify;                     /* the program that gets events, or NULL */
+    const char *notify;                     /* the site's program that gets events, or NULL */
+    const char *user_notify; /* the user's, an absolute path, or NULL */
     bool log_append;                        /* --tf-log-dir: append to files that exist */
     bool log_append_later;                  /* the same, in all but the first step of the job */
     int job_restarts; /* how often Slurm has begun the job again */
@@ -77,5 +78,11 @@ struct rendezvous_config {
 
 /* Its keys (fields.h). */
 extern const struct fields rendezvous_config_fields;
+
+/* A program gets the events. */
+static inline bool rendezvous_config_notifies (const struct rendezvous_config *config)
+{
+    return config->notify || config->user_notify;
+}
 
 #endif

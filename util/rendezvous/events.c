@@ -16,7 +16,7 @@ void events_tell (struct step *step, const struct fact *fact)
     const struct rendezvous_config *config = step_config (step);
     char *text = NULL;
 
-    if (config->json || config->notify)
+    if (config->json || rendezvous_config_notifies (config))
         text = show_json_fact (step_roster (step), fact, config);
     /* That of each minute is for the program alone. */
     if (text && config->json && config->show && fact->kind != FACT_HEARTBEAT)
@@ -26,7 +26,7 @@ void events_tell (struct step *step, const struct fact *fact)
 
 void events_notify (const struct step *step, char *text, bool last)
 {
-    if (text && step_config (step)->notify && !console_is_muted ())
-        notify_event (step_config (step)->notify, text, last);
+    if (text && rendezvous_config_notifies (step_config (step)) && !console_is_muted ())
+        notify_event (text, last);
     free (text);
 }

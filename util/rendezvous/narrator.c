@@ -53,7 +53,7 @@ void narrator_start (struct step *step)
     for (int i = 0; (notice = step_notice (step, i)); i++)
         console_say ("spank_tf: %s: %s", step_name (step), notice);
     console_table (c->json ? show_json_start (roster, choice, c) : cluster_table (roster, choice), c->show);
-    if (c->notify)
+    if (rendezvous_config_notifies (c))
         events_notify (step, show_json_start (roster, choice, c), false);
 }
 
@@ -405,7 +405,7 @@ static int _replacements (const struct roster *roster)
 
 static void _notify_end (const struct narrator *n, const struct fact *fact)
 {
-    if (n->config->notify)
+    if (rendezvous_config_notifies (n->config))
         events_notify (n->step, show_json_end (n->roster, n->config, fact), true);
 }
 

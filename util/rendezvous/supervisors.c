@@ -111,12 +111,12 @@ static bool _needs_supervisors (const struct server *server, const struct job *j
 
 /*
  * A step of several tasks has supervisors also to learn which one failed first, unless the user wants
- * none to be stopped; and any step, if the site wants to know its end. A parallel debugger stops and shows
+ * none to be stopped; and any step, if a program is told its end. A parallel debugger stops and shows
  * slurmstepd's children, which have to be the programs.
  */
 static bool _supervises (const struct server *server, bool needed)
 {
-    bool wanted = needed || server->config.notify
+    bool wanted = needed || rendezvous_config_notifies (&server->config)
                   || (step_roster (server->step)->tasks > 1 && server->config.stop != STOP_WHEN_NEVER);
 
     if (needed && server->config.debugged)

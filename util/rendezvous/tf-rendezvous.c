@@ -35,6 +35,7 @@
 #include "journal.h"
 #include "keeper.h"
 #include "launch.h"
+#include "notify.h"
 #include "server.h"
 #include "supervisors.h"
 
@@ -153,6 +154,7 @@ static int _configure (struct server *server, struct errtext *err)
     if (fields_decode (&rendezvous_config_fields, &server->config, server->config_frame, err) < 0
         || step_create (&server->step, &server->config, err) < 0)
         return -1;
+    notify_begin (server->config.notify, server->config.user_notify, server->srun, server->config.step);
     if (server->config.lost_after > 0)
         silence_watch (LISTEN_FD, server->config.lost_after, server->config.lost_after * 1000);
     return 0;

@@ -32,7 +32,7 @@ enum { FOUND, NOT_FOUND, FAILED };
 /* Seconds between two looks, on a terminal and elsewhere, and at a job that has no step. */
 #define WATCH_TERMINAL 2
 #define WATCH_LINES 30
-#define WATCH_JOB 10
+#define WATCH_JOB 5
 #define WATCH_MOST 86400
 
 static const char help[] =
