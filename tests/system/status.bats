@@ -1,0 +1,271 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# tf-status: what a job does now, from wherever it is called; and askers who want to disturb it.
+
+load launch
+
+setup_file ()
+{
+    start_cluster --nodes 3
+}
+
+before_test ()
+{
+    work=$SPANK_TF_CLUSTER/work
+    find "$work" -mindepth 1 -delete
+    tf_status=$SPANK_TF_STAGE/bin/tf-status
+    write_train
+}
+
+after_test ()
+{
+    end_all
+    nothing_left
+}
+
+# Write the program ./train.py, which tells a step each tenth of a second. A ps waits. Rank $SLOW takes ten times as long,
+# and rank $DIES kills itself at its step 10, in its first run.
+write_train ()
+{
+    cat > "$work/train.py" <<END
+#!/usr/bin/python3
+import os, signal, sys, time
+sys.path.insert(0, "$SPANK_TF_STAGE/share/spank-tf/python")
+import spank_tf_watchdog
+END
+    cat >> "$work/train.py" <<'END'
+
+rank = os.environ["SLURM_PROCID"]
+
+def train_step(step):
+    if step == 10 and os.environ.get("DIES") == rank and "SLURM_TF_RESTART" not in os.environ:
+        os.kill(os.getpid(), signal.SIGKILL)
+    time.sleep(1 if os.environ.get("SLOW") == rank else 0.1)
+
+def main():
+    while os.environ["SLURM_TF_ROLE"] == "ps":
+        time.sleep(1)
+    for step in range(1, 1000):
+        spank_tf_watchdog.alive("step %d" % step)
+        train_step(step)
+
+main()
+END
+    chmod 755 "$work/train.py"
+}
+
+# Submit a job whose script has these lines, with these options of sbatch, and set $job: submit_lines LINES OPTION…
+submit_lines ()
+{
+    printf '#!/bin/sh\n%s\n' "$1" > "$work/script"
+    job=$(slurm sbatch --parsable -o out.%j "${@:2}" script) || fail "sbatch fails"
+}
+
+# tf-status of this job prints a line that matches: shows PATTERN [ARGUMENT…]
+shows ()
+{
+    slurm "$tf_status" "${@:2}" 2>&1 | grep -qE -- "$1"
+}
+
+trains ()
+{
+    eventually 60 shows ': training, step .* steps/s' "$1" || fail "it does not train: $(slurm "$tf_status" "$1" 2>&1)"
+}
+
+# $output without what differs from one run to the next.
+fixed ()
+{
+    sed -E 's/job [0-9]+/job J/; s/\([0-9]+_/(J_/; s/step [0-9]+\.[0-9]+/step J.S/; s/sacct -j [0-9+_]+/sacct -j J/
+        s/, [0-9]+ s: /, TIME: /; s/^time: .*/time: …/; s/step ([0-9]+,)*[0-9]+/step N/; s/[0-9.]+ steps\/s/N steps\/s/
+        s/  [a-z]+([1-3])  /  n\1  /; s/  [0-9,]+ +[0-9]+ s ago +([0-9]+)$/  N  \1/; s/  +/  /g' <<< "$output"
+}
+
+# Require that tf-status, by this command, exits so and prints these lines: prints CODE COMMAND… < LINES
+prints ()
+{
+    local expected
+
+    expected=$(cat)
+    run "${@:2}" < /dev/null
+    [ "$status" -eq "$1" ] || fail "not $1: $status"
+    diff <(fixed) - <<< "$expected" || fail "other lines"
+}
+
+# bats test_tags=core,release
+@test "a job from a login host, each node, and inside: each task, and where its Python is" {
+    submit_lines 'srun --tf-tasks=ps,worker:rest --tf-watchdog=60 --tf-restart=3 ./train.py' -N3 -n4 -J resnet
+    trains "$job"
+    cat > "$work/expected" <<'LINES'
+job J "resnet", step J.S, TIME: training, step N, N steps/s; 0 restarts, 3 left
+time: …
+  rank  role  node  state  step  activity  restarts
+  0  ps 0  n1  running  -  -  0
+  1  worker 0  n1  running  N  0
+  2  worker 1  n2  running  N  0
+  3  worker 2  n3  running  N  0
+LINES
+    prints 0 slurm "$tf_status" "$job" < "$work/expected"
+    prints 0 slurm "$tf_status" "$job.$(slurm "$tf_status" "$job" | sed -nE 's/.*step [0-9]+\.([0-9]+),.*/\1/p')" < "$work/expected"
+    prints 0 slurm_on "$(node 1)" "$tf_status" "$job" < "$work/expected"
+    prints 0 slurm_on "$(node 2)" "$tf_status" "$job" < "$work/expected"
+    prints 0 slurm srun -Q --overlap --jobid="$job" -N1 -n1 -w "$(node 2)" "$tf_status" "$job" < "$work/expected"
+    prints 0 "$tests/cluster" run -- "$tf_status" "$job" < "$work/expected"
+    head -n 1 "$work/expected" | prints 0 slurm "$tf_status"
+    prints 0 slurm "$tf_status" --stacks=worker "$job" <<'LINES'
+job J "resnet", step J.S, TIME: training, step N, N steps/s; 0 restarts, 3 left
+ tasks  which  where their Python is
+  3  worker 0, worker 1, worker 2  train.py:11 train_step
+LINES
+    # Nothing of it is in their output, and they go on.
+    [ ! -s "$work/out.$job" ] || [ "$(grep -vc 'spank_tf: --tf-watchdog' "$work/out.$job")" -eq 0 ] || fail "$(< "$work/out.$job")"
+    slurm "$tf_status" --json "$job" > "$work/json"
+    /usr/bin/python3 - "$tests/../doc/status.schema.json" "$work/json" <<'PYTHON'
+import json, sys
+schema, value = (json.load(open(name)) for name in sys.argv[1:])
+def check(v, s, at):
+    if isinstance(v, dict) and "properties" in s:
+        assert set(s["required"]) <= v.keys() <= s["properties"].keys(), (at, v.keys() ^ s["properties"].keys())
+        for key in v:
+            check(v[key], s["properties"][key], at + "." + key)
+    for i in v if isinstance(v, list) else []:
+        check(i, s["items"], at + "[]")
+    assert v in s.get("enum", [v]), (at, v)
+check(value, schema, "")
+step = value["steps"][0]
+assert step["phase"] == "training" and [t["state"] for t in step["tasks"]] == ["running"] * 4, step
+PYTHON
+}
+
+# bats test_tags=core
+@test "a line with the reason where there is no answer" {
+    local batch salloc
+
+    submit_lines 'exit 0' -n1 -J over
+    eventually 60 job_has_ended "$job"
+    prints 1 slurm "$tf_status" "$job" <<< 'tf-status: job J "over": it is over: COMPLETED (sacct -j J)'
+    prints 1 slurm "$tf_status" 999 <<< 'tf-status: job J is over, or never was there (sacct -j J)'
+    submit_lines 'exit 0' -n1 -J later --begin=now+1hour
+    prints 1 slurm "$tf_status" "$job" <<< 'tf-status: job J "later": it does not run yet: PENDING'
+    submit_lines 'exec srun sleep 1000' -n1 -J prep
+    eventually 30 shows 'no job step' "$job"
+    prints 1 slurm "$tf_status" "$job" <<< 'tf-status: job J "prep": no job step with --tf-tasks now'
+    prints 1 "$tests/cluster" run --user "$other_user" -- "$tf_status" "$job" <<< 'tf-status: job J "prep": it is another user'\''s'
+    prints 0 slurm "$tf_status" <<'LINES'
+job J "later": it does not run yet: PENDING
+job J "prep": no job step with --tf-tasks now
+LINES
+    run -2 slurm "$tf_status" x
+    run -2 slurm "$tf_status" --watch
+    end_all
+    # srun runs on the login host: from there it is found, elsewhere the line names the host.
+    slurm salloc -Q -N1 -J shell srun -Q --tf-tasks=worker --tf-watchdog=60 ./train.py > "$work/out" 2>&1 &
+    salloc=$!
+    eventually 30 shows ': training' || fail "it does not train"
+    job=$(slurm squeue -h -o %i)
+    head -n 1 <<< "$(slurm "$tf_status" "$job")" | grep -q '"shell".*: training' || fail "not from its host"
+    prints 1 slurm_on "$(node 2)" "$tf_status" "$job" <<< 'tf-status: job J "shell": no job step with --tf-tasks on its first node; its salloc or srun runs on login: call tf-status there'
+    slurm scancel "$job"
+    wait $salloc || true
+}
+
+# tf-status has itself a job step, which takes a number.
+have_steps ()
+{
+    mapfile -t names < <(slurm "$tf_status" "$job" | grep -oE "step $job\.[0-9]+" | cut -d ' ' -f 2)
+    [ ${#names[@]} -eq "$1" ]
+}
+
+@test "arrays, several steps and heterogeneous jobs" {
+    local array
+
+    submit_lines 'srun --tf-tasks=worker:rest --tf-watchdog=60 ./train.py' -n1 -J sweep --array=3-4
+    array=$job
+    trains "${array}_3" && trains "${array}_4"
+    run -0 slurm "$tf_status" "$array"
+    diff <(fixed | sort) - <<'LINES'
+job J (J_3) "sweep", step J.S, TIME: training, step N, N steps/s
+job J (J_4) "sweep", step J.S, TIME: training, step N, N steps/s
+LINES
+    run -0 slurm "$tf_status" "${array}_4"
+    [[ $output == *"(${array}_4)"* && $output != *"(${array}_3)"* ]] || fail "another task of the array"
+    end_all
+    submit_lines 'for i in 0 1; do srun --exact -n1 --mem=1 --tf-tasks=worker --tf-watchdog=60 ./train.py & done; wait' -n2
+    eventually 60 have_steps 2 || fail "not both steps"
+    for name in "${names[@]}"; do
+        run -0 slurm "$tf_status" "$name"
+        [[ ${lines[0]} == *" step $name, "* && $(grep -c '^job ' <<< "$output") -eq 1 ]] || fail "another step"
+    done
+    prints 1 slurm "$tf_status" "$job.77" <<< 'tf-status: job J.77 "script": no job step with --tf-tasks now'
+    end_all
+    submit_lines $'#SBATCH -N1 -n1\n#SBATCH hetjob\n#SBATCH -N2 -n2\nsrun --het-group=0,1 --tf-tasks=ps,worker:rest --tf-watchdog=60 ./train.py'
+    trains "$job"
+    for name in "$job" "$job+1" $((job + 1)); do
+        run -0 slurm "$tf_status" --stacks "$name"
+        [[ $output == *" 2  worker 0, worker 1  train.py:11 train_step"* && $output == *"1  ps 0 "*"train.py:15 main"* ]] || fail "$name"
+    done
+}
+
+@test "--watch goes on until the job is over; --stacks says what is missing" {
+    submit_lines $'srun --tf-tasks=worker:2 --tf-watchdog=60 timeout 4 ./train.py\nsrun --tf-tasks=worker:2 sleep 4' -n2 -J two
+    eventually 60 have_steps 1 || fail "there is no step"
+    run -0 slurm timeout 60 "$tf_status" --watch=1 "$job"
+    [ "$(grep -oE "step $job\.[0-9]+" <<< "$output" | sort -u | wc -l)" -eq 2 ] || fail "not both steps"
+    [[ ${lines[-1]} == "job $job \"two\": it is over: COMPLETED (sacct -j $job)" ]] || fail "another last line"
+    submit_lines "srun --tf-tasks=chief,worker sh -c '[ \$SLURM_TF_ROLE != chief ] || exec sleep 1000; exec /usr/bin/python3 -c \"import time; time.sleep(1000)\"'" -n2
+    eventually 30 shows 'is not Python' --stacks "$job"
+    run -0 slurm env PATH=/usr/bin:/bin "$tf_status" --stacks "$job"
+    [[ $output == *"chief 0   not known: sleep is not Python"* ]] || fail "no reason of the chief"
+    [[ $output == *"worker 0  not known: its program does not import spank_tf_watchdog, and py-spy is not in PATH"* ]] || fail "no reason of the worker"
+}
+
+# The child of tf-rendezvous that answers keeps only the askers waiting. Strangers get no byte.
+@test "askers who hang, flood and lie, and strangers, change nothing of a step that restarts" {
+    local askers before after
+
+    cat > "$work/flood.py" <<'END'
+#!/usr/bin/python3
+import array, os, re, select, socket, sys, time
+own = "@spank_tf/overview/%s/" % sys.argv[1]
+names = {l.split()[-1] for l in open("/proc/net/unix") if own in l}
+end, answers, held = time.monotonic() + float(sys.argv[2]), 0, []
+while time.monotonic() < end and names:
+    for name in names:
+        s = socket.socket(socket.AF_UNIX)
+        s.setblocking(False)
+        try:
+            s.connect("\0" + name[1:])
+            s.send([b"", b"SpTF", os.urandom(500), b"SpTF\0\5\0\0\0\0\0\12ASKS=ranks\0"][len(held) % 4])
+            if len(held) % 3 == 0:
+                s.sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [0] * 200))])
+        except OSError:
+            pass
+        held.append(s)
+    held = held[-50:]
+    for s in held:
+        try:
+            answers += len(s.recv(65536)) > 0
+        except OSError:
+            pass
+    time.sleep(0.001)
+print(answers)
+END
+    chmod 755 "$work/flood.py"
+    DIES=1 submit_lines 'srun --tf-tasks=ps,worker:rest --tf-watchdog=60 --tf-restart=3,any ./train.py' -N3 -n4
+    eventually 60 shows ': (training|starting)' "$job" || fail "it does not begin"
+    for who in "$user" "$other_user"; do
+        "$tests/cluster" run --on "$(node 1)" --user "$who" -- ./flood.py "$(id -u "$user")" 12 > "$work/answers.$who" &
+        askers+=" $!"
+    done
+    eventually 60 grep -q 'worker 0 .*restart' "$work/out.$job" || fail "no restart: $(< "$work/out.$job")"
+    # shellcheck disable=SC2086  # one word a process
+    wait $askers
+    [ "$(< "$work/answers.$other_user")" = 0 ] || fail "a stranger got an answer"
+    trains "$job"
+    run -0 slurm "$tf_status" "$job"
+    [[ $output == *"; 1 restart, "* ]] || fail "not one restart"
+    [ "$(pgrep -c -u "$user" -x tf-asked || true)" -le 1 ] || fail "children are left"
+    slurm scancel "$job"
+    eventually 30 job_has_ended "$job"
+    [ "$(grep -c 'spank_tf: step .*lost\|error: spank_tf' "$work/out.$job" || true)" -eq 0 ] || fail "$(< "$work/out.$job")"
+}
