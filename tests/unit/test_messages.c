@@ -609,7 +609,7 @@ static const struct status full_status = {
     .signs = {
         .life = 1, .source = SIGNS_MESSAGES, .overdue = true, .stopped = true, .suspended = true,
         .busy = true, .messages = 1,
-        .log_grew = true, .silent_ms = 1, .ago_ms = 1, .status = "step 1",
+        .log_grew = true, .aside = true, .silent_ms = 1, .ago_ms = 1, .status = "step 1",
         .started_ms = 1, .slowest_ms = 1, .second_ms = 1, .step = 1, .traceback = "line", .traceback_ms = 1,
         .traceback_lost = true,
         .unanswered = { { { AF_INET, { 10, 0, 0, 1 } }, 1 } },

@@ -473,6 +473,15 @@ TEST (signs_are_as_old_as_they_are_now_and_of_the_life_that_runs)
     assert_int_equal (o.sign_age, 7);
     assert_int_equal (o.step, 70);
     assert_string_equal (o.words, "step 70");
+    /* What was told out of turn is newer. */
+    ranks[2].aside.step = 75;
+    ranks[2].aside.at = 99 * SECOND_MS;
+    o = step_overview_rank (&view, &ranks[2], &room);
+    assert_int_equal (o.step, 75);
+    assert_int_equal (o.told_age, 1);
+    assert_int_equal (o.sign_age, 1);
+    ranks[2].aside.step = 60;
+    assert_int_equal (step_overview_rank (&view, &ranks[2], &room).step, 70);
     w->signs.source = SIGNS_NONE;
     assert_int_equal (step_overview_rank (&view, &ranks[2], &room).sign_age, -1);
     places[2].life.number = 1;

@@ -35,7 +35,7 @@ static const struct status full = {
         .busy = true, .messages = 20, .log_grew = true, .silent_ms = 300000, .ago_ms = 360000,
         .started_ms = 7000, .slowest_ms = 62000, .second_ms = 5000, .step = 1200, .status = "step 1200",
         .traceback = "ValueError: NaN", .traceback_ms = 2500,
-        .traceback_lost = true,
+        .traceback_lost = true, .aside = true,
         .unanswered = {
             { { AF_INET, { 10, 0, 0, 1 } }, 40001 }, { { AF_INET6, { 0xfd, [15] = 1 } }, 40002 },
         },
@@ -51,7 +51,7 @@ static const struct status full = {
 #define FULL_SIGNS \
     "SIGNS=messages\nLIFE=4\nOVERDUE=1\nSTOPPED=1\nSUSPENDED=1\nBUSY=1\nMESSAGES=20\nLOG_GREW=1\n" \
     "SILENT_MS=300000\nSIGN_AGO_MS=360000\nSTARTED_MS=7000\nSLOWEST_MS=62000\nSECOND_MS=5000\nSTEP=1200\n" \
-    "STATUS=step 1200\nTRACEBACK=ValueError: NaN\nTRACEBACK_MS=2500\nTRACEBACK_LOST=1\n" \
+    "ASIDE=1\nSTATUS=step 1200\nTRACEBACK=ValueError: NaN\nTRACEBACK_MS=2500\nTRACEBACK_LOST=1\n" \
     "UNANSWERED=10.0.0.1:40001\nUNANSWERED=[fd00::1]:40002\n"
 /* Of a life of which nothing is known. */
 #define NO_SIGNS "SIGNS=none\nLIFE=5\n"

@@ -81,7 +81,7 @@ TEST (each_task_of_a_few_has_a_row)
 /* clang-format off */
 static const char grouped[] =
     HEAD
-    "worker 39 on n11 is slow: step 86,100; worker 0 had told step 86,120 before\n"
+    "worker 39 on n11 is slow: step 86,100; worker 0 reported step 86,120 before\n"
     "  rank  role         node      state          step            activity                restarts\n"
     "     0  ps 0         n1        running        -               -                       1\n"
     "    17  worker 16    n5        unreachable    86,120          not heard for 1 m 05 s  1\n"
@@ -197,7 +197,7 @@ TEST (a_task_is_slow_only_if_it_told_a_lower_step_than_another_one_before)
     rank[5].told_age = 1;
     assert_true (someone_is_slow (text, sizeof (text)));
     assert_non_null (strstr (text, "worker 4 on n2 is slow: step 86,000; worker "));
-    assert_non_null (strstr (text, " had told step 86,120 before"));
+    assert_non_null (strstr (text, " reported step 86,120 before"));
     /* In the same second 2.14 steps are done. */
     rank[5].step = 86120 - BEHIND_STEPS - 3;
     assert_false (someone_is_slow (text, sizeof (text)));

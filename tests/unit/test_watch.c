@@ -404,6 +404,51 @@ TEST (supervisors_of_many_tasks_take_turns_with_steps_that_say_nothing_else)
     end (NULL);
 }
 
+/* How long until it tells a step aside, which does not count as told; -1: not within a minute. */
+static int until_aside (int *number)
+{
+    int64_t since = now_ms;
+
+    while (now_ms - since < 60000) {
+        char text[64];
+
+        pass (500);
+        snprintf (text, sizeof (text), "WATCHDOG=1\nSTATUS=step %d", ++*number);
+        message (text);
+        if (watch_tells_aside (&watch))
+            return (int)(now_ms - since);
+    }
+    return -1;
+}
+
+TEST (a_step_out_of_turn_is_told_aside_every_half_a_minute)
+{
+    int number = 1;
+
+    turns = 20;
+    rank = 43;
+    begin (10, 60, false, NULL);
+    say_step (1, true);
+    assert_false (watch_tells_aside (&watch));
+    watch_told (&watch);
+    watch.age_ms = 2000000;
+    assert_in_range (until_aside (&number), 6000, 7500);
+    assert_in_range (until_aside (&number), 29500, 31500);
+    assert_int_equal (watch.told_step, 1);
+    /* No other step, no other aside. */
+    pass (60000);
+    assert_false (watch_tells_aside (&watch));
+    turns = rank = 0;
+    end (NULL);
+    /* All tell each step in time. */
+    number = 1;
+    begin (10, 60, false, NULL);
+    say_step (1, true);
+    watch_told (&watch);
+    assert_int_equal (until_aside (&number), -1);
+    end (NULL);
+}
+
 TEST (while_the_file_system_hangs_a_log_is_not_silent)
 {
     open_log ();

@@ -197,6 +197,10 @@ struct rank {
     bool tells_unanswered; /* for its node (unanswered.c) */
     struct watch_standing watch;
     struct traceback traceback;
+    struct {
+        int life, step; /* out of turn; only for tf-status: nothing here looks at it */
+        int64_t at, ago_ms; /* on the clock of the process */
+    } aside;
 
     /* What it was told, on the present connection; .life -1: nothing yet. */
     struct goal told;

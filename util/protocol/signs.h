@@ -50,6 +50,7 @@ struct signs {
     int slowest_ms; /* --tf-watchdog=auto: the longest silence between two signs; 0: none yet */
     int second_ms; /* ... so long after its start the program gave the second sign of this life; 0: not yet */
     int step; /* the highest number "step N" in what it has said in this life; 0: none */
+    bool aside; /* nothing of it is for decisions: the step is told out of turn, for tf-status */
     char traceback[FAILURE_TEXT_MAX + 1]; /* with which its log ends, or "" */
     int traceback_ms; /* since then */
     bool traceback_lost; /* it says that a connection was lost */

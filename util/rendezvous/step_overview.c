@@ -178,6 +178,11 @@ static void _add_signs (struct overview_rank *o, const struct step_view *view, c
         o->sign_age = _seconds (view->now - w->told_at + w->signs.ago_ms);
     if (w->signs.status[0])
         o->words = w->signs.status;
+    if (rank->aside.life != w->signs.life || rank->aside.step <= o->step)
+        return;
+    o->step = rank->aside.step;
+    o->told_age = _seconds (view->now - rank->aside.at);
+    o->sign_age = _seconds (view->now - rank->aside.at + rank->aside.ago_ms);
 }
 
 struct overview_rank step_overview_rank (const struct step_view *view, const struct rank *rank,

@@ -364,10 +364,20 @@ static int _absence_ms (const struct peer *peer)
     return n < 0 && errno == ECONNRESET ? JOB_RESET_MS : JOB_BROKEN_MS;
 }
 
+/* For tf-status. The journal would be full of these. */
+static void _take_aside (const struct server *server, struct rank *rank, const struct signs *signs)
+{
+    rank->aside.life = signs->life;
+    rank->aside.step = signs->step;
+    rank->aside.at = server->now;
+    rank->aside.ago_ms = signs->ago_ms;
+}
+
 void supervisors_receive (struct server *server, struct peer *peer)
 {
     struct status status;
     struct frame *frame = NULL;
+    bool decoded;
     int absence, n;
 
     _ask_heard (server);
@@ -377,7 +387,10 @@ void supervisors_receive (struct server *server, struct peer *peer)
     }
     absence = _absence_ms (peer);
     n = frame_read (&peer->reader, peer->fd, &frame, NULL);
-    if (n > 0 && status_decode (&status, frame, NULL) == 0)
+    decoded = n > 0 && status_decode (&status, frame, NULL) == 0;
+    if (decoded && status.signs.aside)
+        _take_aside (server, peer->rank, &status.signs);
+    else if (decoded)
         _take (server, (struct journal_entry){ .kind = JOURNAL_STATUS, .rank = peer->rank->number }, frame);
     else if (n != 0)
         supervisors_lose (server, peer, absence);

@@ -65,7 +65,7 @@ bool behind_text (const struct overview *o, const struct overview_rank *rank, ch
     free (order);
     if (!pair.slow)
         return false;
-    snprintf (buf, size, "%.64s %d on %.64s is slow: step %s; %.64s %d had told step %s before",
+    snprintf (buf, size, "%.64s %d on %.64s is slow: step %s; %.64s %d reported step %s before",
               pair.slow->role, pair.slow->index, pair.slow->node ? pair.slow->node : "?",
               amount_number (pair.slow->step, &step), pair.ahead->role, pair.ahead->index,
               amount_number (pair.ahead->step, &before));

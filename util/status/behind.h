@@ -17,7 +17,7 @@
 #define BEHIND_STEPS 2
 
 /*
- * The task that is farthest behind: "worker 3 on n4 is slow: step 86,100; worker 0 had told step 86,118
+ * The task that is farthest behind: "worker 3 on n4 is slow: step 86,100; worker 0 reported step 86,118
  * before". False if none is.
  */
 bool behind_text (const struct overview *overview, const struct overview_rank *rank, char *buf, size_t size);

@@ -285,6 +285,15 @@ static void _tell (struct supervisor *s)
         s->attempts.due = deadline_never (); /* that is enough for this life */
 }
 
+static void _tell_aside (const struct supervisor *s)
+{
+    struct status status = { .signs = watch_signs (&s->watch) };
+
+    status.signs.life = s->machine.number;
+    status.signs.aside = true;
+    uplink_tell (s->uplink, &status);
+}
+
 /* What a program prints that was asked to end does not say why it fails. */
 static bool _was_asked (const struct supervisor *s)
 {
@@ -547,6 +556,8 @@ static void _watch (struct supervisor *s)
         return;
     if (watch_has_news (&s->watch))
         _tell (s);
+    else if (watch_tells_aside (&s->watch))
+        _tell_aside (s);
 }
 
 /* What a former life has printed does not count. */

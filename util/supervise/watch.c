@@ -162,7 +162,8 @@ void watch_begin (struct watch *w)
     w->status[0] = '\0';
     w->told_source = SIGNS_UNKNOWN;
     w->told_overdue = false;
-    w->step_due_ms = 0;
+    w->step_due_ms = w->aside_due_ms = 0;
+    w->aside_step = 0;
 }
 
 static void _learn (struct watch *w)
@@ -378,6 +379,23 @@ void watch_told (struct watch *w)
     w->told_overdue = _is_overdue (w);
     _set_step_due (w);
     w->told_step = w->step;
+}
+
+/* The first ones of all tasks come at the same time, and these do not. */
+bool watch_tells_aside (struct watch *w)
+{
+    int64_t now = _time_ms ();
+    int step = w->told_step > w->aside_step ? w->told_step : w->aside_step;
+
+    if (w->turns <= 1 || !w->runs || w->step <= step || w->told_step == 0)
+        return false;
+    if (w->aside_due_ms == 0)
+        w->aside_due_ms = now + TELL_MAX_MS * (w->turn + 1) / w->turns;
+    if (now < w->aside_due_ms)
+        return false;
+    w->aside_due_ms = now + TELL_MAX_MS;
+    w->aside_step = w->step;
+    return true;
 }
 
 static int _ms (int64_t ms)

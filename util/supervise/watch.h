@@ -62,6 +62,8 @@ struct watch {
     int told_step;
     int turns, turn; /* with other supervisors, and its own, from 0 */
     int64_t step_due_ms; /* no other step is told before, CLOCK_MONOTONIC */
+    int aside_step; /* with turns: what was told aside last, */
+    int64_t aside_due_ms; /* ... and no other is before */
     int highest; /* of all lives before this one */
 };
 
@@ -90,6 +92,12 @@ void watch_look (struct watch *watch, bool executed);
  */
 bool watch_has_news (const struct watch *watch);
 void watch_told (struct watch *watch);
+
+/*
+ * In a step of many tasks, whose supervisors take turns with steps: true if there is one to tell out of turn,
+ * for tf-status, every half a minute. Then it counts as told so.
+ */
+bool watch_tells_aside (struct watch *watch);
 
 /* What is known of the life. The caller fills in life, stopped and busy. */
 struct signs watch_signs (const struct watch *watch);
