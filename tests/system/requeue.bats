@@ -1,29 +1,194 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# doc/guide/preemption.md's recipe for jobs that exit with 42 to be requeued, where Slurm has --requeue=expedite.
+# Jobs that are requeued to go on: --tf-requeue (doc/guide/longer-than-the-limit.md), and doc/guide/preemption.md's recipe for
+# jobs that exit with 42, where Slurm has --requeue=expedite.
+#
+# Slurm's limits are whole minutes, so tasks are asked to save some seconds after their start.
 
 load launch
+load nodes
 
 setup_file ()
 {
-    slurm_is_from 25.11 || return 0
-    # A requeued job waits until its credentials have expired, by default two minutes.
+    local -a expedite=()
+
+    ! slurm_is_from 25.11 || expedite=(--conf SlurmctldParameters=enable_expedited_requeue)
     export SPANK_TF_CLUSTER=$BATS_FILE_TMPDIR/cluster
-    start_cluster --nodes 1 --conf RequeueExit=42 --conf SlurmctldParameters=enable_expedited_requeue \
-        --conf "AuthInfo=socket=$SPANK_TF_CLUSTER/munge/socket,cred_expire=5"
+    # Exit code 42 is Slurm's reason for a requeue, too.
+    # A requeued job waits until its credentials have expired, by default two minutes.
+    start_cluster --nodes 4 --conf RequeueExit=42 --conf "AuthInfo=socket=$SPANK_TF_CLUSTER/munge/socket,cred_expire=5" \
+        "${expedite[@]}"
+    # program HOW RUN: a training that says its steps, and saves them when it is asked to. In the job's RUN-th run it is done.
+    # HOW: goes-on; forgets (it begins again at step 0); fails (it exits with 1 when it is asked).
+    cat > "$SPANK_TF_CLUSTER/work/program" <<'END'
+import os, signal, socket, sys, time
+
+how, last = sys.argv[1], int(sys.argv[2])
+role, run = os.environ["SLURM_TF_ROLE"], int(os.environ.get("SLURM_RESTART_COUNT", 0)) + 1
+job = os.environ.get("SLURM_ARRAY_JOB_ID", "") + os.environ["SLURM_JOB_ID"]
+checkpoint = "checkpoint.%s.%s" % (job, os.environ["SLURM_TF_INDEX"])
+asked = []
+signal.signal(signal.SIGTERM, lambda number, frame: asked.append(number))
+notify = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+notify.connect(os.environ["NOTIFY_SOCKET"].replace("@", "\0", 1)) if "NOTIFY_SOCKET" in os.environ else None
+step, begin = 0, time.time()
+if how != "forgets" and os.path.exists(checkpoint):
+    step = int(open(checkpoint).read())
+if role == "worker":
+    print("begins at step", step, "in run", run, "on", os.environ["SLURMD_NODENAME"], flush=True)
+while True:
+    time.sleep(0.1)
+    if asked and role == "ps":
+        open(checkpoint + ".ps", "w").write("the workers are gone")
+        sys.exit(0)
+    step += how != "forgets" or step < 5
+    if "NOTIFY_SOCKET" in os.environ:
+        notify.send(b"WATCHDOG=1\nSTATUS=step %d" % step)
+    if run >= last and time.time() - begin > 1 and role != "ps":
+        sys.exit(0)
+    if asked and role != "ps":
+        open(checkpoint, "w").write(str(step))
+        sys.exit(1 if how == "fails" else 42)
+END
 }
 
 before_test ()
 {
-    slurm_is_from 25.11 || skip "this Slurm has no --requeue=expedite"
+    work=$SPANK_TF_CLUSTER/work
+    find "$work" -mindepth 1 ! -name program -delete
 }
 
 after_test ()
 {
-    slurm_is_from 25.11 || return 0
-    slurm scancel --user "$user" --quiet
+    reconnect_nodes
+    site_arguments
     nothing_left
+}
+
+# Submit a job of this name, with a limit of a minute, whose srun gets the options --tf-..., and runs the program:
+# job NAME HOW RUN OPTION…. $tail comes after srun; the script's own code is 1, so that no other requeue is Slurm's.
+job ()
+{
+    local option
+    local -a ours=(--tf-watchdog=600) theirs=()
+
+    for option in "${@:4}"; do
+        [[ $option == --tf-* ]] && ours+=("$option") || theirs+=("$option")
+    done
+    slurm sbatch --parsable -J "$1" -o "$work/$1.out" -t 1 --requeue --open-mode=append "${theirs[@]}" <<END
+#!/bin/sh
+srun -Q ${ours[*]} ${srun-} python3 $work/program $2 $3
+${tail-exit 1}
+END
+}
+
+# The job has ended; its state, and how often it was requeued: ended JOB STATE RESTARTS
+ended ()
+{
+    job=$1
+    eventually 90 job_has_ended "$1" || fail "it does not end: $(slurm scontrol show job "$1") $(tail -n 40 "$work"/*.out)"
+    job_shows "JobState=$2" && job_shows "Restarts=$3 " || fail "it is $(slurm scontrol show job "$1") $(tail -n 40 "$work"/*.out)"
+}
+
+prints ()                   # NAME TEXT
+{
+    grep -qE -e "$2" "$work/$1.out" || fail "$1.out lacks \"$2\": $(< "$work/$1.out")"
+}
+
+prints_not ()
+{
+    ! grep -qE -e "$2" "$work/$1.out" || fail "$1.out has \"$2\": $(< "$work/$1.out")"
+}
+
+# bats test_tags=core,release
+@test "--tf-requeue: a job goes on in three runs, the ps serves until the workers have saved, and the time report adds up" {
+    tail='code=$?; [ $code != 42 ] || scontrol requeue $SLURM_JOB_ID; exit $code'
+    id=$(job chain goes-on 3 -N3 -n3 --comment=mine --exclude="$(node 4)" --tf-requeue=45 --tf-tasks=ps,worker:2)
+    ended "$id" COMPLETED 2
+    prints chain 'begins at step 0 in run 1'
+    prints chain 'begins at step [1-9][0-9]* in run 3'
+    prints chain 'the job ends in 4[0-9] s, so the tasks are asked to save \(SIGTERM\), and the job is then requeued'
+    prints chain 'the tasks have saved in run 2 of the job, training step [0-9]+. The job is requeued$'
+    prints chain 'all 2 runs of the job: .* of progress'
+    prints chain 'all 3 runs of the job: .* of progress'
+    prints_not chain 'error: spank_tf'
+    # It was asked when its workers had ended, and not before: in the last run by a stop.
+    [ -e "$work"/checkpoint.*.0.ps ] || fail "the ps was not asked"
+    job_shows "Comment=mine \[spank_tf RUNS=2 STEP=" && job_shows "ExcNodeList=$(node 4)\$" || fail "it is $(slurm scontrol show job "$id")"
+}
+
+# All at once.
+# bats test_tags=core
+@test "... not after a task that has not saved, nor after a run that was stuck or short, nor after a signal of Slurm's" {
+    fails=$(job fails fails 9 -n2 --tf-requeue=45 --tf-tasks=worker:2)
+    stuck=$(job stuck forgets 9 -n2 --tf-requeue=45 --tf-tasks=worker:2)
+    short=$(job short goes-on 9 -n2 --tf-requeue=45 --tf-tasks=worker:2 --tf-watchdog=0)
+    asked=$(job asked goes-on 9 -n2 --tf-requeue=30 --tf-tasks=worker:2)
+    eventually 30 grep -q "begins" "$work/asked.out" || fail "it does not begin"
+    slurm scancel --signal=TERM "$asked.0"
+    ended "$fails" FAILED 0
+    ended "$short" FAILED 0
+    ended "$asked" FAILED 0
+    ended "$stuck" FAILED 1
+    prints fails 'the job is not requeued, because worker [01] \(rank [01], [^ ]*\) failed with exit code 1 after it was asked to save'
+    prints stuck 'the job is not requeued, because this run reached training step 5, and the run before reached 5'
+    prints short 'the job is not requeued, because this run took only [0-9]+ s. Without messages a run must take'
+    prints asked 'the job is not requeued by spank-tf, because Slurm asked the tasks to end before --tf-requeue=30 did'
+}
+
+# bats test_tags=core
+@test "... what cannot be is said at the launch" {
+    job forbids goes-on 1 -n2 --no-requeue --tf-requeue=30 --tf-tasks=worker:2
+    job limit goes-on 1 -n2 --tf-requeue=90 --tf-tasks=worker:2
+    job endless goes-on 1 -n2 -t UNLIMITED --tf-requeue=30 --tf-tasks=worker:2
+    run slurm srun -Q -n2 --tf-requeue=30 --tf-tasks=worker:2 sleep 2
+    [[ $output == *"--tf-requeue: the job will not be requeued, because it has no batch script. Use sbatch"* ]] || fail "srun prints $output"
+    eventually 30 no_job_left || fail "jobs are left: $(slurm squeue)"
+    prints forbids '--tf-requeue: the job will not be requeued, because Slurm may not do that. Add --requeue to sbatch'
+    prints limit '--tf-requeue=90: the job will not be requeued, because it ends in [0-9]+ s already. Raise --time'
+    prints endless '--tf-requeue: the job will not be requeued, because it has no time limit. Add --time to sbatch'
+    # A site's value is for the jobs that can be requeued.
+    site_arguments requeue=30
+    run slurm srun -Q -n2 --tf-tasks=worker:2 sleep 2
+    [ -z "$output" ] || fail "srun prints $output"
+}
+
+@test "... each job of an array, and a heterogeneous job as a whole" {
+    array=$(job array.%a goes-on 2 -n2 -a 1-2 -o "$work/array.%a.out" --tf-requeue=45 --tf-tasks=worker:2)
+    het=$(srun=--het-group=0,1 job het goes-on 2 -n1 --tf-requeue=45 --tf-tasks=worker:2 : -n1)
+    ended "${array}_1" FAILED 1
+    ended "${array}_2" FAILED 1
+    ended "$het" FAILED 1
+    prints array.1 'begins at step [1-9][0-9]* in run 2'
+    prints array.2 'begins at step [1-9][0-9]* in run 2'
+    prints het 'begins at step [1-9][0-9]* in run 2'
+}
+
+@test "... a limit that has changed counts" {
+    id=$(job later goes-on 2 -n2 -t 2 --tf-requeue=50 --tf-tasks=worker:2)
+    eventually 30 grep -q "begins" "$work/later.out" || fail "it does not begin"
+    slurm scontrol update JobId="$id" TimeLimit=1
+    ended "$id" FAILED 1
+    prints later 'begins at step [1-9][0-9]* in run 2'
+}
+
+# Slurm has not given it up by then. After that, 22.05 without slurmdbd would not let the user change the job.
+@test "... a node that was lost in the second run is left out of the third" {
+    site_arguments lost_after=5
+    id=$(srun=--no-kill job lost goes-on 3 -N3 -n3 --no-kill --tf-restart=3 --tf-requeue=25 --tf-tasks=worker:2,spare)
+    eventually 90 grep -q 'begins at step [0-9]* in run 2' "$work/lost.out" || fail "there is no second run: $(< "$work/lost.out")"
+    # Not that of the batch script.
+    lost=$(sed -n 's/^begins at step .* in run 2 on //p' "$work/lost.out" | grep -vx "$(slurm squeue -h -j "$id" -o %B)" | tail -n 1)
+    kill_node "${lost##*[a-z]}"
+    eventually 60 grep -q "The job is requeued without $lost, where" "$work/lost.out" || fail "$(< "$work/lost.out")"
+    prints lost "unreachable for [0-9]+ s, and replaced: worker [01] \(rank [0-2], $lost\) is now"
+    job=$id
+    eventually 10 job_shows "ExcNodeList=$lost\$" || fail "it is $(slurm scontrol show job "$id")"
+    # Slurm waits for the end of the job there.
+    reconnect_node "${lost##*[a-z]}"
+    eventually 60 grep -q 'begins at step [1-9][0-9]* in run 3' "$work/lost.out" || fail "there is no third run: $(< "$work/lost.out")"
+    prints_not lost "in run 3 on $lost"
 }
 
 # In a batch file: the step exits with 42 in the job's first run.
@@ -37,6 +202,7 @@ job_is ()
 
 # bats test_tags=release
 @test "a job with --requeue=expedite that exits with 42 is held" {
+    slurm_is_from 25.11 || skip "this Slurm has no --requeue=expedite"
     job=$(slurm sbatch --parsable -n2 --requeue=expedite <<< "#!/bin/sh
 $step")
     eventually 30 job_is "$job" '*[Hh]eld*' || fail "it is $(slurm squeue -h -j "$job" -o '%T %r')"
@@ -44,6 +210,7 @@ $step")
 
 # bats test_tags=release
 @test "the batch file's scontrol requeue works there, too" {
+    slurm_is_from 25.11 || skip "this Slurm has no --requeue=expedite"
     job=$(slurm sbatch --parsable -n2 --requeue=expedite <<< "#!/bin/sh
 $step; [ \$? != 42 ] || scontrol requeue \$SLURM_JOB_ID")
     eventually 60 job_has_ended "$job" || fail "it is $(slurm squeue -h -j "$job" -o '%T %r')"

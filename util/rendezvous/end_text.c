@@ -85,13 +85,15 @@ char *end_text_table (const struct roster *roster, bool alone)
     return text;
 }
 
-/* ". Its log is /scratch/worker12.log", and what is known of it. */
-static void _add_log (char *buf, size_t size, const struct rank *rank)
+void end_text_log (const struct rank *rank, char *buf, size_t size)
 {
     const struct failure_text *failure = rank_end (rank)->failure;
     enum failure_text_source source = failure ? failure->source : FAILURE_TEXT_NONE;
     char name[NAME_MAX];
 
+    buf[0] = '\0';
+    if (!rank->log_dir)
+        return;
     logdir_task_file (name, sizeof (name), rank->role, rank->index);
     switch (source) {
         case FAILURE_TEXT_NONE: snprintf (buf, size, ". Its log is %s/%s", rank->log_dir, name); break;
@@ -182,8 +184,7 @@ const char *end_text_failure (const struct roster *roster, char *buf, size_t siz
     if (failure && failure->cause.kind != CAUSE_NONE)
         used += snprintf (buf + used, size - (size_t)used, ": %s%s", cause_text[failure->cause.kind],
                           failure->cause.detail);
-    if (rank->log_dir)
-        _add_log (buf + used, size - (size_t)used, rank);
+    end_text_log (rank, buf + used, size - (size_t)used);
     if (rank_works (rank) && !ends_has_saved (rank_end (rank)))
         _add_early (buf + strlen (buf), size - strlen (buf), roster, rank);
     return buf;

@@ -17,6 +17,9 @@ struct roster;
 /* The table, to be freed; NULL if there is no memory. All ranks have ended; alone: see alone.h. */
 char *end_text_table (const struct roster *roster, bool alone);
 
+/* ". Its log is /scratch/worker12.log", and what is known of it; "" without a log. */
+void end_text_log (const struct rank *rank, char *buf, size_t size);
+
 /*
  * Of the ranks that failed, the one that did so first, with its log file if there is one, and with what
  * the task has written about that: "first failure: worker 12 (n9) at 14:03:11, exit code 1. Its log

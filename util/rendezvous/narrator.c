@@ -528,7 +528,7 @@ static void _say_verdict (const struct narrator *n, const struct fact *fact)
 {
     const char *step = step_name (n->step);
     struct amount_text reached, before;
-    char name[RANK_NAME_SIZE];
+    char name[RANK_NAME_SIZE], log[END_TEXT_FAILURE_SIZE];
     struct failed room;
 
     switch (fact->requeue) {
@@ -540,10 +540,11 @@ static void _say_verdict (const struct narrator *n, const struct fact *fact)
                 step, n->config->requeue);
             break;
         case REQUEUE_FAILED:
+            end_text_log (fact->rank, log, sizeof (log));
             console_say (
-                "error: spank_tf: %s: the job is not requeued, because %s %s after it was asked to save",
+                "error: spank_tf: %s: the job is not requeued, because %s %s after it was asked to save%s",
                 step, _name (fact->rank, name),
-                fact->rank->lost ? "was lost" : _failed (&rank_end (fact->rank)->report, &room));
+                fact->rank->lost ? "was lost" : _failed (&rank_end (fact->rank)->report, &room), log);
             break;
         case REQUEUE_STUCK:
             console_say (

@@ -210,13 +210,20 @@ static void _requeue_job (struct slurm_job *slurm, const struct requeuer *requeu
     slurm->obstacle = SLURM_JOB_GOES_ON;
     if (strcmp (shown.state, "RUNNING") != 0)
         return;
-    /* Otherwise it is not known at its end whether the next run has brought anything. */
-    if (!_write_comment (&shown, job, &requeuer->runs) || !RUN ("scontrol", "requeue", job)) {
+    if (!_write_comment (&shown, job, &requeuer->runs)) {
+        _note_error (slurm);
+        /*
+         * Then the next run is compared with an older one. Without slurmdbd, 22.05 refuses each change of a
+         * job that has lost a node. Any other job might go on for ever.
+         */
+        slurm->obstacle = *requeuer->nodes ? SLURM_JOB_GOES_ON : SLURM_JOB_FORBIDS;
+    }
+    if (slurm->obstacle == SLURM_JOB_GOES_ON && !RUN ("scontrol", "requeue", job)) {
         slurm->obstacle = SLURM_JOB_FORBIDS;
         _note_error (slurm);
-        return;
     }
-    if (*requeuer->nodes && !_leave_out (&shown, job, requeuer->nodes))
+    if (slurm->obstacle == SLURM_JOB_GOES_ON && *requeuer->nodes && !*slurm->error
+        && !_leave_out (&shown, job, requeuer->nodes))
         _note_error (slurm);
 }
 
@@ -318,8 +325,10 @@ static void _tell_requeue (const struct server *server, const struct slurm_job *
     if (slurm->obstacle != SLURM_JOB_GOES_ON)
         console_say ("error: spank_tf: %s: the job could not be requeued: %s", step, slurm->error);
     else if (*slurm->error)
-        console_say ("error: spank_tf: %s: the job was requeued, but its next run may get %s again: %s", step,
-                     nodes, slurm->error);
+        console_say (
+            "error: spank_tf: %s: the job was requeued, but Slurm does not leave out %s, or has not kept "
+            "the time report: %s",
+            step, nodes, slurm->error);
 }
 
 void requeuer_receive (struct server *server)
