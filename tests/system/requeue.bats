@@ -110,8 +110,8 @@ prints_not ()
     prints chain 'begins at step [1-9][0-9]* in run 3'
     prints chain 'the job ends in 4[0-9] s, so the tasks are asked to save \(SIGTERM\), and the job is then requeued'
     prints chain 'the tasks have saved in run 2 of the job, training step [0-9]+. The job is requeued$'
-    prints chain 'all 2 runs of the job: .* of progress'
-    prints chain 'all 3 runs of the job: .* of progress'
+    prints chain 'all 2 runs of the job: .* new training steps'
+    prints chain 'all 3 runs of the job: .* new training steps'
     prints_not chain 'error: spank_tf'
     # It was asked when its workers had ended, and not before: in the last run by a stop.
     [ -e "$work"/checkpoint.*.0.ps ] || fail "the ps was not asked"
