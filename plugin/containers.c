@@ -86,7 +86,7 @@ const char *containers_forbid_restart (void)
         return "the programs of a step with --container cannot be restarted";
     dl_iterate_phdr (_note_place, &places);
     if (places.pyxis > places.late && _are_pyxis ())
-        return "in a container of pyxis, tasks are restarted by spank_tf_late.so, which has to stand "
-               "behind pyxis in plugstack.conf; see tf-check";
+        return "in a container of pyxis, tasks are restarted by spank_tf_late.so, which must come after "
+               "pyxis in plugstack.conf; see tf-check";
     return NULL;
 }

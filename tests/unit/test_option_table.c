@@ -326,6 +326,7 @@ TEST (the_other_values)
         { OPTION_FAIL_GRACE, "0", "604801", "\"604801\" is not a time from 0 to 604800 " TIME },
         { OPTION_LOST_AFTER, "5", "4", "\"4\" is not a time from 5 to 604800 " TIME },
         { OPTION_REQUEUE, "10m", "soon", "\"soon\" is not a time from 0 to 604800 " TIME },
+        { OPTION_USER_NOTIFY, "bin/notify", "", "a program is needed, such as ~/bin/notify, or none" },
         { OPTION_ROLES, "a,b", "a:2",
           "names separated by commas are needed, as in "
           "roles=tester,logger" },

@@ -258,7 +258,7 @@ void requeuer_init (struct requeuer *r)
     *r = (struct requeuer){ .fd = -1, .patience = deadline_never () };
 }
 
-static bool _start (struct server *server, bool acts)
+static bool _start_scontrol (struct server *server, bool acts)
 {
     struct requeuer *r = &server->requeuer;
     struct epoll_event event = { .events = EPOLLIN, .data.ptr = r };
@@ -287,7 +287,7 @@ static void _answer_nothing (struct requeuer *r)
 
 void requeuer_ask (struct server *server)
 {
-    if (server->requeuer.fd < 0 && !_start (server, false))
+    if (server->requeuer.fd < 0 && !_start_scontrol (server, false))
         _answer_nothing (&server->requeuer);
 }
 
@@ -366,7 +366,7 @@ void requeuer_check (struct server *server)
     if (!r->wanted || r->fd >= 0 || !console_is_written ())
         return;
     r->wanted = false;
-    if (!_start (server, true))
+    if (!_start_scontrol (server, true))
         _tell_requeue (server, &(struct slurm_job){ .error = "no process for scontrol" });
 }
 

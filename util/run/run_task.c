@@ -46,7 +46,7 @@ static int _read_word (const char *word, struct task_of_slurm *slurm)
 }
 
 /* The path of "./train", in the working directory. */
-static const char *_absolute (const char *name, char room[PATH_MAX])
+static const char *_executable_path (const char *name, char room[PATH_MAX])
 {
     char directory[PATH_MAX];
 
@@ -63,7 +63,7 @@ static const char *_search (const char *name, char room[PATH_MAX])
     struct stat st;
 
     if (*name == '.')
-        return _absolute (name, room);
+        return _executable_path (name, room);
     for (const char *dir = path; *name != '/' && dir; dir = strchr (dir, ':')) {
         dir += *dir == ':';
         if (snprintf (room, PATH_MAX, "%.*s/%s", (int)strcspn (dir, ":"), dir, name) < PATH_MAX && *dir != ':'
