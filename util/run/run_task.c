@@ -6,6 +6,7 @@
 #include "run_task.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,17 +74,36 @@ static const char *_search (const char *name, char room[PATH_MAX])
     return name;
 }
 
+/* That a script names in its first line, or NULL if this is not a script. */
+static const char *_interpreter (const char *path, char room[PATH_MAX])
+{
+    int fd = open (path, O_RDONLY | O_CLOEXEC);
+    ssize_t length = fd < 0 ? -1 : read (fd, room, PATH_MAX - 1);
+
+    if (fd >= 0)
+        close (fd);
+    room[length < 0 ? 0 : length] = '\0';
+    room[strcspn (room, "\n")] = '\0';
+    return strncmp (room, "#!", 2) == 0 ? room + 2 : NULL;
+}
+
 /* The text and the exit codes are slurmstepd's. */
 static void __attribute__ ((noreturn)) _become_program (char *argv[])
 {
     char room[PATH_MAX];
+    const char *interpreter;
     int why;
 
     argv[0] = strdup (_search (argv[0], room));
     if (argv[0])
         execv (argv[0], argv);
     why = errno;
-    dprintf (STDERR_FILENO, "tf-run: error: execve(): %s: %s\n", argv[0] ? argv[0] : "", strerror (why));
+    interpreter = argv[0] && why == ENOENT ? _interpreter (argv[0], room) : NULL;
+    dprintf (STDERR_FILENO, "tf-run: error: execve(): %s%s%s: %s\n", interpreter ? "bad interpreter(" : "",
+             interpreter ? interpreter
+             : argv[0]   ? argv[0]
+                         : "",
+             interpreter ? ")" : "", strerror (why));
     _exit (why);
 }
 
