@@ -170,6 +170,8 @@ helpers_hang ()
     [ "$(pgrep -c -xu "$user" tf-addresses)" -eq 2 ]
 }
 
+# Plugin: without it, tasks do not read libexecdir=.
+# bats test_tags=plugin
 @test "a tf-addresses that hangs is abandoned, and ends with its step" {
     programs instead <<< $'#!/bin/sh\nread never < '"$work/nothing"
     mkfifo "$work/nothing"
