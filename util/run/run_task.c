@@ -47,7 +47,7 @@ static int _read_word (const char *word, struct task_of_slurm *slurm)
 }
 
 /* The path of "./train", in the working directory. */
-static const char *_executable_path (const char *name, char room[PATH_MAX])
+static const char *_in_working_directory (const char *name, char room[PATH_MAX])
 {
     char directory[PATH_MAX];
 
@@ -64,7 +64,7 @@ static const char *_search (const char *name, char room[PATH_MAX])
     struct stat st;
 
     if (*name == '.')
-        return _executable_path (name, room);
+        return _in_working_directory (name, room);
     for (const char *dir = path; *name != '/' && dir; dir = strchr (dir, ':')) {
         dir += *dir == ':';
         if (snprintf (room, PATH_MAX, "%.*s/%s", (int)strcspn (dir, ":"), dir, name) < PATH_MAX && *dir != ':'
