@@ -296,8 +296,10 @@ TEST (places_are_grouped_rare_ones_first_and_unknown_ones_last)
         take_line (&stacks, line);
     }
     take_line (&stacks, "ps\t0\t-\ttf-server is not Python");
-    /* None of these is one. */
+    /* None of these is one, and a task that was replaced is not where its spare is. */
+    rank[5].state = OVERVIEW_RANK_REPLACED;
     take_line (&stacks, "worker\t997");
+    take_line (&stacks, "worker\t4\t+\ttrain.py:1 main");
     take_line (&stacks, "worker\tx\t+\ttrain.py:1 main");
     take_line (&stacks, "chief\t0\t+\ttrain.py:1 main");
     take_line (&stacks, "");

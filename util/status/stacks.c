@@ -50,6 +50,12 @@ int stacks_print_here (const char *job, const char *step, const char *role)
 
 /* Lines of nodes. */
 
+static bool _runs (const struct overview_rank *r)
+{
+    return r->state == OVERVIEW_RANK_RUNS || r->state == OVERVIEW_RANK_HUNG
+           || r->state == OVERVIEW_RANK_STOPPING || r->state == OVERVIEW_RANK_BEGINS;
+}
+
 static void _set (struct stack *stack, bool known, const char *text)
 {
     char *copy = strdup (text);
@@ -61,9 +67,10 @@ static void _set (struct stack *stack, bool known, const char *text)
     *stack = (struct stack){ known, copy };
 }
 
+/* What has been replaced has the same role. */
 static bool _is_rank (const struct overview_rank *r, const char *role, int index)
 {
-    return r->role && r->index == index && strcmp (r->role, role) == 0;
+    return _runs (r) && r->role && r->index == index && strcmp (r->role, role) == 0;
 }
 
 void stacks_take_line (struct stacks *stacks, const struct overview_rank *rank, char *line)
@@ -117,12 +124,6 @@ static void _read_answers (struct stacks *stacks, const struct overview_rank *ra
 }
 
 /* Who is asked. */
-
-static bool _runs (const struct overview_rank *r)
-{
-    return r->state == OVERVIEW_RANK_RUNS || r->state == OVERVIEW_RANK_HUNG
-           || r->state == OVERVIEW_RANK_STOPPING || r->state == OVERVIEW_RANK_BEGINS;
-}
 
 static bool _is_asked (const struct overview_rank *r, const char *role)
 {
