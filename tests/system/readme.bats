@@ -44,6 +44,8 @@ END
     for name in python tensorboard tf-server torchrun apptainer ray jupyter; do
         ln -s ../train "$work/bin/$name"
     done
+    printf '#!/bin/sh\ncat > /dev/null\n' > "$work/bin/chat"
+    chmod 755 "$work/bin/chat"
 }
 
 # Run a command of a page's on the login host, as its reader would.
@@ -233,10 +235,10 @@ jobs ()
 }
 
 # Each is run by a test that is there, or the page says that it is not run here.
-@test "recipes: there are twenty, and each names its test, or says that it is not run here" {
+@test "recipes: there are 21, and each names its test, or says that it is not run here" {
     awk '
         function flush () { if (heading != "" && !told) print heading }
         /^## / { flush(); heading = $0; told = 0; count++ }
         /(^Run|are run).* by `[a-z_/ .-]*[.]bats`|`tests\/run pyxis`|^Tried by hand with|not run here/ { told = 1 }
-        END { flush(); if (count != 20) print count " recipes" }' "$recipes" | diff /dev/null -
+        END { flush(); if (count != 21) print count " recipes" }' "$recipes" | diff /dev/null -
 }
