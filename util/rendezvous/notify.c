@@ -206,7 +206,7 @@ static void _reap (struct notifier *n)
     n->processes = left;
 }
 
-static void _start (struct notifier *n, const char *text, bool last)
+static void _start_notifier (struct notifier *n, const char *text, bool last)
 {
     int end[2];
     pid_t pid;
@@ -233,7 +233,7 @@ void notify_event (const char *text, bool last)
 {
     for (struct notifier *n = notifiers; n < notifiers + 2; n++)
         if (n->program)
-            _start (n, text, last);
+            _start_notifier (n, text, last);
 }
 
 bool notify_has_last (void)
