@@ -149,7 +149,7 @@ struct fact {
 
     /* HANG */
     bool restarts; /* all, or the only one */
-    int others, moving; /* so many more are silent, or move */
+    int others, moving; /* tasks that are inactive as well; tasks that are active */
     int64_t since; /* of the others */
 
     struct watchdog_learnt learnt; /* HANG, ENDED: with --tf-watchdog=auto */

@@ -17,10 +17,10 @@
 #include "spares.h"
 #include "tracebacks.h"
 
-/* A life whose program tells no training step is progress after so many starts. */
+/* Without training steps, a life is progress if it lasts this many times as long as its start. */
 #define STARTS 10
 #define START_MS 60000
-/* A place that was the first to fail so often without progress has perhaps a bad node. */
+/* If a place fails first this many times without progress, its node may be bad. */
 #define MOST_FAILURES 3
 
 static const struct exit_report killed = { .kind = EXIT_REPORT_SIGNAL, .number = SIGKILL },
@@ -339,7 +339,7 @@ static void _tell_moves (struct job *job, struct fact *fact, enum fact_cause bec
     facts_add (&job->facts, FACT_PLACES, fact->ranks[0].rank->replaced_by);
 }
 
-/* A rank that is there cannot have, or should not have, the place any more. */
+/* The rank of this place is connected, but cannot or should not keep the place. */
 static bool _replace_one (struct job *job, struct place *p, enum fact_cause because)
 {
     bool joined = job->phase == JOB_GATHERS;

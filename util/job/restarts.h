@@ -30,8 +30,8 @@ void restarts_cannot (struct job *job, struct place *place, const char *why);
 void restarts_withdraw (struct job *job, struct place *place, const struct exit_report *report);
 
 /*
- * Places get spares whose rank was silent for too long, can begin no other life, or was the first to fail
- * again and again. A place whose rank can begin none, and that gets no spare, ends.
+ * Give a spare to each place whose rank was unreachable for too long, can begin no other life, or has failed
+ * first MOST_FAILURES times. A place whose rank can begin no life, and that gets no spare, ends.
  */
 void restarts_replace (struct job *job);
 
@@ -41,10 +41,10 @@ void restarts_ask (struct job *job, int signal, int64_t at);
 /* A program has told a training step. Progress makes restarts count anew. */
 void restarts_step (struct job *job, struct place *place, int step);
 
-/* Programs that tell no training step make progress when they run for so long. */
+/* How long programs that report no training step have to run to make progress. */
 int64_t restarts_lasting_ms (const struct job *job);
 
-/* True if the rank of this place was the first to fail so often that its node may be bad. */
+/* True if the rank of this place has failed first so many times that its node may be bad. */
 bool restarts_fail_again (const struct job *job, const struct place *place);
 
 /* Time has passed: is a long life progress? */

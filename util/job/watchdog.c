@@ -24,11 +24,11 @@
  * that is the same, that one of them computes: the others wait for it.
  */
 #define SAME_MS 1000
-/* auto: a silence is too long if it is so many times the longest before. */
+/* auto: a task hangs if it is inactive for this many times the longest time before. */
 #define TIMES 5
 /*
- * ... and so long as FIRST, what has not been seen yet may still come; it is not longer than this
- * part of the time before.
+ * ... but during the first FIRSTS times FIRST, a pause may come that was not seen yet. It may last a
+ * PART-th of the time before it.
  */
 #define FIRSTS 10
 #define PART 10

@@ -17,7 +17,7 @@
 #include "common/deadline.h"
 #include "common/descriptors.h"
 
-/* One that dies so often in so short a time would die again. */
+/* A rendezvous that dies MOST_DEATHS times within DEATHS_MS is not restarted. */
 #define MOST_DEATHS 3
 #define DEATHS_MS 60000
 
@@ -55,8 +55,8 @@ static void _await_death (int end)
 }
 
 /*
- * There is no rendezvous any more, and this is why. stderr may block, so the sockets are closed before: then
- * supervisors are refused, and say what does not work now.
+ * Print that the rendezvous is not restarted, and why. stderr may block, so the sockets are closed first: the
+ * connections of supervisors are then refused, and they print the consequences.
  */
 static void _say_that_it_ends (struct journal *journal, const char *why)
 {

@@ -13,7 +13,7 @@
 
 #define PAUSE_MIN_MS 5000
 #define PAUSE_MAX_MS 600000
-/* Of an attempt that has been seen: the first and the last of so many looks are a minute apart. */
+/* Looks at an attempt, once it has been seen: LOOKS of them, STEP_MS apart, take a minute. */
 #define STEP_MS 5000
 #define LOOKS 13
 /* More misses in a row, and it counts as answered. */

@@ -42,8 +42,8 @@ int64_t lease_lost_since (const struct lease *lease);
 int64_t lease_leave_at (const struct lease *lease, bool answered);
 
 /*
- * From when on the rendezvous seems to have ended, if nothing changes: so a message says, and nothing of
- * Slurm's is withheld from the task any more, as its order would not come. Never while the connection stands.
+ * The moment at which the rendezvous counts as ended, if nothing changes. From then on Slurm's signals are no
+ * longer withheld from the task, because no goal would ask for them. NEVER while the connection stands.
  */
 int64_t lease_alone_at (const struct lease *lease);
 

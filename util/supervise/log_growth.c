@@ -23,9 +23,9 @@
 
 /* The default may be as large as the limit on a process' memory. */
 #define STACK ((size_t)64 * 1024)
-/* A look that takes longer than so many pauses hangs. */
+/* A look that takes longer than this many pauses hangs. */
 #define PATIENCE INT64_C (4)
-/* What has not grown for so long is read. A program that prints again and again is not. */
+/* A log is read when it has not grown for this time. That of a program that prints all the time is not. */
 #define QUIET_MS 2000
 /*
  * So often the thread notes the size, as far as this host knows it: no server is asked. Of several tasks

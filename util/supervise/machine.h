@@ -69,7 +69,7 @@ struct machine {
     struct signals signals;
     int64_t now;                    /* of the last input */
     int64_t run;                    /* the same, without the time in which the program could not run */
-    int64_t frozen_until;           /* Slurm is about to suspend the job: so long `run` stands still */
+    int64_t frozen_until;           /* Slurm suspends the job soon: until then `run` stands still */
     int number;                     /* of the present life; -1: none has begun; of a spare, 0 until then */
     int next;                       /* in BEGINS, or before it: the life that is to begin */
     bool alive;                     /* the program has not ended */

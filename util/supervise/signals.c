@@ -13,8 +13,8 @@
 /* Slurm sends SIGKILL KillWait after its SIGTERM. If it does not, the supervisor sends it then. */
 #define KILL_WAIT_MORE_S 5
 /*
- * A task that only serves gets Slurm's SIGTERM so long before the SIGKILL, if it has not got it
- * before, but not in the first half of KillWait.
+ * A task that only serves gets Slurm's SIGTERM at the latest this many seconds before the SIGKILL, but not in
+ * the first half of KillWait.
  */
 #define LAST_CHANCE_S 5
 /*

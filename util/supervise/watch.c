@@ -40,8 +40,8 @@
 #define MESSAGES_LEAST 2
 
 /*
- * A program is at another step again and again. The first one of a life, and that which is the first higher
- * one than in any life before, are told at once; others after a hundredth of the life's age, so that what is
+ * A program reports new training steps all the time. The first one of a life, and the first one above all
+ * lives before, are told at once; others after a hundredth of the life's age, so that what is
  * made of them is one percent off at most. In a step of many tasks supervisors take turns with these, and all
  * of them together tell as much as some.
  */

@@ -4,16 +4,15 @@
  * --tf-watchdog in a supervisor: the activity of its task. Heartbeats are messages WATCHDOG=1 of systemd's
  * protocol, on a socket of the task's own, or, of a task that sends none, the growth of its log file.
  *
- * A task that sends messages is silent when it has sent none for so many seconds; from the start of a
- * program to its second message it has longer. The log of a task that sends none counts when that longer
- * time is over, if it has grown in the last seconds, or if the user has given that time; and, then or at any
- * later time, if it has grown again and again: at five looks, over a quarter of the seconds, without being
- * silent between. What a program prints when it starts is less than that. Otherwise the task is not watched.
+ * A task that sends heartbeats hangs when it has sent none for SECONDS, or for FIRST from the start of a
+ * program to its second heartbeat. The log of a task that sends none counts from FIRST on, if it has grown in
+ * the last SECONDS or if the user has given FIRST. At any time it counts after it has grown at five looks,
+ * over a quarter of SECONDS, without a pause of SECONDS. Start-up output is less than that. Otherwise the
+ * task is not watched.
  *
- * With --tf-watchdog=auto a sign is overdue after the least time, and the job decides whether that is too
- * long, by
- * the longest silence of the last 6 to 12 hours. What was silent before the second message, or before the log
- * counted, was the start of the program.
+ * With --tf-watchdog=auto activity is overdue after the minimum time, and the job decides whether the task
+ * hangs, based on the longest time without activity in the last 6 to 12 hours. The time before the second
+ * heartbeat, or before the log counts, is the start of the program.
  *
  * Time counts only while this process runs, in steps that are bounded: a job that is suspended is not silent.
  */
