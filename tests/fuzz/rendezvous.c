@@ -55,6 +55,7 @@
 #include "protocol/goal.h"
 #include "protocol/status.h"
 #include "protocol/registration.h"
+#include "rendezvous/asked.h"
 #include "rendezvous/console.h"
 #include "rendezvous/keeper.h"
 #include "rendezvous/launch.h"

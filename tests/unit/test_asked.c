@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "rendezvous/asked.h"
 #include "rendezvous/server.h"
 #include "status/reply.h"
 

@@ -5,8 +5,6 @@
 
 #include "facts.h"
 
-#include "model.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,14 +39,6 @@ bool fact_name (struct fact *fact, const struct rank *rank, int most)
     if (fact->ranks)
         fact->ranks[fact->count++] = (struct fact_rank){ .rank = rank };
     return fact->ranks;
-}
-
-bool fact_is_new_node (const struct fact *fact, int i)
-{
-    for (int before = 0; before < i; before++)
-        if (strcmp (fact->ranks[before].rank->node, fact->ranks[i].rank->node) == 0)
-            return false;
-    return true;
 }
 
 bool facts_take (struct facts *facts, struct fact *fact)

@@ -184,9 +184,6 @@ struct fact *facts_add (struct facts *facts, enum fact_kind kind, struct rank *r
 /* One more of its ranks, of at most so many. False if there is no memory. */
 bool fact_name (struct fact *fact, const struct rank *rank, int most);
 
-/* True if none of its ranks before the i-th one is on that one's node. */
-bool fact_is_new_node (const struct fact *fact, int i);
-
 /* Take the first one, to be released with fact_clear (). False if there is none. */
 bool facts_take (struct facts *facts, struct fact *fact);
 void fact_clear (struct fact *fact);

@@ -6,6 +6,7 @@
 #include "requeue.h"
 
 #include <signal.h>
+#include <string.h>
 
 #include "common/second.h"
 #include "ledger.h"
@@ -204,4 +205,12 @@ void requeue_decide (struct job *job)
     EACH_RANK (r, job)
         if (_is_left_out (job, r))
             fact_name (fact, r, job->tasks);
+}
+
+bool requeue_is_new_node (const struct fact *fact, int i)
+{
+    for (int before = 0; before < i; before++)
+        if (strcmp (fact->ranks[before].rank->node, fact->ranks[i].rank->node) == 0)
+            return false;
+    return true;
 }

@@ -29,4 +29,7 @@ void requeue_close (struct job *job);
 /* ... and tell whether the job is requeued, if the tasks had been asked to save. */
 void requeue_decide (struct job *job);
 
+/* Of FACT_REQUEUE: true if none of its ranks before the i-th one is on that one's node. */
+bool requeue_is_new_node (const struct fact *fact, int i);
+
 #endif

@@ -21,13 +21,6 @@
 
 struct server;
 
-struct asked {
-    int listener; /* -1: there is none */
-    pid_t child; /* 0: none */
-    int end; /* end-of-file when it has ended */
-    struct deadline again; /* when to listen again; or never: it listens, or the child runs */
-};
-
 /* Listen, on the epoll instance of the server's peers. The data.ptr of its events is &server->asked. */
 void asked_begin (struct server *server);
 

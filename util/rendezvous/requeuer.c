@@ -23,7 +23,7 @@
 #include "common/printable.h"
 #include "console.h"
 #include "job/facts.h"
-#include "job/model.h"
+#include "job/requeue.h"
 #include "server.h"
 
 /* A command has so long. */
@@ -308,7 +308,7 @@ void requeuer_requeue (struct server *server, const struct fact *fact)
     r->runs = *fact->runs;
     r->patience = deadline_in_ms (PATIENCE_MS);
     for (int i = 0; i < fact->count; i++)
-        if (fact_is_new_node (fact, i))
+        if (requeue_is_new_node (fact, i))
             list_text_add (&list, fact->ranks[i].rank->node);
     list_text_end (&list);
 }

@@ -16,19 +16,9 @@
 #include "protocol/slurm_job.h"
 
 struct fact;
+struct frame;
+struct requeuer;
 struct server;
-
-struct requeuer {
-    struct frame_reader reader; /* of the child's answer, */
-    int fd;                     /* ... which comes here; -1: there is no child */
-    pid_t child;                /* not waited for yet; or 0 */
-    bool acts;                  /* it requeues the job */
-    struct frame *answer;       /* to what was asked last; or NULL */
-    struct deadline patience;   /* then nothing waits for that any more */
-    bool wanted;                /* the job is to be requeued, */
-    struct past_runs runs;      /* ... with these in its comment, */
-    char nodes[4096];           /* ... without these nodes: "n3,n4" */
-};
 
 void requeuer_init (struct requeuer *requeuer);
 

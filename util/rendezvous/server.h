@@ -11,13 +11,13 @@
 #include <sys/types.h>
 
 #include "addresses/host.h"
-#include "asked.h"
 #include "common/deadline.h"
 #include "pace.h"
 #include "peers.h"
 #include "protocol/contact.h"
+#include "protocol/frame.h"
 #include "protocol/rendezvous_config.h"
-#include "requeuer.h"
+#include "protocol/slurm_job.h"
 #include "step.h"
 
 /* Descriptors besides the connections of ranks. */
@@ -27,6 +27,27 @@ struct job;
 struct journal;
 struct restart_lines;
 struct wire;
+
+/* tf-status asks (asked.h). */
+struct asked {
+    int listener; /* -1: there is none */
+    pid_t child; /* 0: none */
+    int end; /* end-of-file when it has ended */
+    struct deadline again; /* when to listen again; or never: it listens, or the child runs */
+};
+
+/* Slurm is asked (requeuer.h). */
+struct requeuer {
+    struct frame_reader reader; /* of the child's answer, */
+    int fd;                     /* ... which comes here; -1: there is no child */
+    pid_t child;                /* not waited for yet; or 0 */
+    bool acts;                  /* it requeues the job */
+    struct frame *answer;       /* to what was asked last; or NULL */
+    struct deadline patience;   /* then nothing waits for that any more */
+    bool wanted;                /* the job is to be requeued, */
+    struct past_runs runs;      /* ... with these in its comment, */
+    char nodes[4096];           /* ... without these nodes: "n3,n4" */
+};
 
 struct server {
     struct rendezvous_config config;    /* its strings are in: */

@@ -25,6 +25,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "asked.h"
 #include "common/descriptors.h"
 #include "common/errtext.h"
 #include "common/silence.h"
@@ -36,6 +37,7 @@
 #include "keeper.h"
 #include "launch.h"
 #include "notify.h"
+#include "requeuer.h"
 #include "server.h"
 #include "supervisors.h"
 
