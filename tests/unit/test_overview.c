@@ -265,12 +265,17 @@ TEST (a_step_is_slower_since_it_trains_slower_than_before)
     for (s = 0; s <= 7200; s++)
         pace_note (&pace, s * SECOND_MS, step += 2);
     assert_int_equal (pace_before (&pace, s * SECOND_MS, &seconds), 0);
-    /* A pause that is over, and one that is short. */
+    /* A pause that is over, a slow part that is short, and no step for a short time. */
     s += 300;
     for (int end = s + 1200; s <= end; s++)
         pace_note (&pace, s * SECOND_MS, step += 2);
     assert_int_equal (pace_before (&pace, s * SECOND_MS, &seconds), 0);
     assert_int_equal (pace_before (&pace, (s + 100) * SECOND_MS, &seconds), 0);
+    for (int end = s + 90; s <= end; s += 10)
+        pace_note (&pace, s * SECOND_MS, ++step);
+    assert_int_equal (pace_before (&pace, s * SECOND_MS, &seconds), 0);
+    for (int end = s + 600; s <= end; s++)
+        pace_note (&pace, s * SECOND_MS, step += 2);
     /* A tenth slower is not slower. */
     for (int end = s + 600; s <= end; s++)
         pace_note (&pace, s * SECOND_MS, step += s % 5 ? 2 : 1);
