@@ -60,6 +60,15 @@ static bool _spoils (const struct plan *plan, const struct note *note)
     return !oracle_serves (plan, note->place) && !_is_saved (note->status);
 }
 
+/* The others have saved when a ps fails, or are about to: what is reported first decides. */
+static bool _may_be_over (const struct history *h, const struct note *note)
+{
+    const struct note *over = _told (h, FACT_OVER);
+
+    return h->plan->kind[note->place] == RULES_PS && over
+           && note->at > over->at - NEAR_MS - 2 * h->plan->delay;
+}
+
 /*
  * guide/longer-than-the-limit.md: "The job is requeued if each task that it waits for exited with 0, 42 or
  * 143, or was ended by SIGTERM."
@@ -78,7 +87,7 @@ const char *a_job_goes_on_only_if_it_has_saved (const struct history *h)
             return NULL;
         if (note->kind != ENDED || !_spoils (plan, note))
             continue;
-        unsaved = note->at > save->at ? note : unsaved;
+        unsaved = note->at > save->at && !_may_be_over (h, note) ? note : unsaved;
         /* Its report may have come later. */
         near = near || note->at > save->at - NEAR_MS - 2 * plan->delay;
     }
