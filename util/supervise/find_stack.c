@@ -28,6 +28,7 @@ void find_stack (struct failure_text *text, const char *bytes, size_t length)
     char found[1100];
 
     text->source = FAILURE_TEXT_NONE;
-    if (_count_dumps (bytes, length) == 1 && python_stack_find (found, sizeof (found), bytes, length))
+    if (length > 0 && _count_dumps (bytes, length) == 1
+        && python_stack_find (found, sizeof (found), bytes, length))
         failure_text_set (text, FAILURE_TEXT_STACK, found, strlen (found));
 }
