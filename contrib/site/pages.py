@@ -18,7 +18,7 @@ from pathlib import Path
 DOCUMENTS = {
     "The guide": [f"doc/guide/{page}.md" for page in (
         "index", "first-job", "without-an-administrator", "task-lists", "frameworks", "output", "status", "networks",
-        "failures", "ending", "restarts", "hangs", "lost-nodes", "preemption", "longer-than-the-limit", "auxiliary-tasks", "containers",
+        "failures", "ending", "restarts", "hangs", "bad-nodes", "lost-nodes", "preemption", "longer-than-the-limit", "auxiliary-tasks", "containers",
         "portals", "other-programs", "troubleshooting", "limits")],
     "More for users": ["doc/options.md", "doc/cheat-sheet.md", "doc/recipes.md", "contrib/examples/README.md",
                        "doc/migrating.md", "doc/comparison.md"],

@@ -119,6 +119,9 @@ struct supervisor {
     bool suspended; /* as it has told last */
     int told_step, highest; /* of its lives before this one */
     int64_t step_told_at;
+    struct check_order check; /* the last one, */
+    int64_t check_ends; /* ... or NEVER */
+    struct check_report checked;
     struct signal pending[8];
     int pendings;
 };

@@ -93,7 +93,8 @@ void link_tell_status (int rank)
     /* A spare has none. */
     if (w.program[rank].script)
         message.status.signs = program_signs (rank);
-    message.status.signs.life = s->machine.number < 0 ? 0 : s->machine.number;
+    message.status.signs.life = s->machine.number;
+    message.status.check = s->checked;
     message.status.signs.suspended = s->suspended = machine_is_suspended (&s->machine, w.now);
     s->told_source = signs->source;
     s->told_overdue = signs->overdue;

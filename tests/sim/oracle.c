@@ -78,6 +78,14 @@ int64_t oracle_interval_ms (const struct plan *plan)
     return 1000 * (seconds < 5 ? seconds : 5);
 }
 
+bool oracle_is_refused (const struct history *h)
+{
+    EACH (note, h)
+        if (note->kind == TOLD && note->number == FACT_OVER && note->status == FINISH_REFUSED)
+            return true;
+    return false;
+}
+
 /* Disturbances. */
 
 bool oracle_cuts (enum disturbance_kind kind)

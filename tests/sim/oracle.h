@@ -35,6 +35,9 @@ bool oracle_serves (const struct plan *plan, int place);
  */
 int64_t oracle_interval_ms (const struct plan *plan);
 
+/* The preflight has refused the step: a fact that srun prints. */
+bool oracle_is_refused (const struct history *h);
+
 /* Disturbances. */
 
 bool oracle_cuts (enum disturbance_kind kind);

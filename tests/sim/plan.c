@@ -304,6 +304,22 @@ static void _make_late_failure (struct plan *plan)
     plan->disturbances = 0;
 }
 
+/* Some nodes are bad. */
+static void _make_preflight (struct plan *plan)
+{
+    static const int healths[] = { FAILS, FAILS, HANGS, SLOW, DEAF };
+    int bad = _in (3) ? 0 : _between (1, 2);
+
+    plan->config.task.preflight = _in (4) ? "yes,warn,/check,timeout=5" : "yes,/check,timeout=5";
+    plan->config.timeout = 60;
+    for (int i = 0; i < bad; i++)
+        plan->health[_below (plan->nodes)] = (enum health)_one_of (healths, COUNT (healths));
+    if (_in (4)) {
+        plan->firewall[0] = _below (plan->nodes);
+        plan->firewall[1] = _below (plan->nodes);
+    }
+}
+
 /* What was added last is made last, so that what a seed had before stays nearly as it was. */
 static void _make_rare (struct plan *plan)
 {
@@ -335,6 +351,9 @@ static void _make_rare (struct plan *plan)
         _make_loss (plan);
     else if (c->lost_after == 0 && plan->disturbances > 2 && _in (12))
         _make_refusal (plan);
+    plan->firewall[0] = plan->firewall[1] = -1;
+    if (plan->nodes > 1 && _in (5))
+        _make_preflight (plan);
 }
 
 /* The tasks are asked to save; when the time is over, Slurm ends the job. */
@@ -412,6 +431,7 @@ static const char *_disturbance_name (enum disturbance_kind kind)
 
 void plan_print (const struct plan *plan, int disturbances)
 {
+    static const char *const health[] = { "healthy", "fails", "hangs", "slow", "deaf" };
     const struct rendezvous_config *c = &plan->config;
 
     printf ("seed %llu:", (unsigned long long)plan->seed);
@@ -419,6 +439,8 @@ void plan_print (const struct plan *plan, int disturbances)
         printf (" %s@n%d", _kind_name (plan, rank), plan->node[rank] + 1);
     if (plan->srun >= 0)
         printf (", srun on n%d", plan->srun + 1);
+    for (int i = 0; c->task.preflight && i < plan->nodes; i++)
+        printf ("%s %s", i ? "" : c->task.preflight, health[plan->health[i]]);
     printf (
         "\n    stop %d, grace %d, eval %d, fail %d, restart %d%s at most %d s, lost after %d, watch %d%s, "
         "wait %d, "

@@ -71,6 +71,12 @@ promise tasks_are_asked_to_save_once;
 promise a_job_goes_on_only_if_it_has_saved;
 promise what_serves_is_not_asked_to_save;
 
+/* promises_preflight.c */
+promise a_bad_node_is_not_used;
+promise a_good_node_is_not_condemned;
+promise a_step_with_good_nodes_begins;
+promise the_preflight_ends;
+
 /* promises_ledger.c */
 promise the_ledger_is_the_truth;
 

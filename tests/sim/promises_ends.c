@@ -188,6 +188,10 @@ const char *sruns_code (const struct history *h)
     }
     if (!srun)
         return NULL;
+    if (oracle_is_refused (h))
+        return srun->number == EXIT_REPORT_REFUSED_CODE
+                   ? NULL
+                   : oracle_broken (srun, "was refused, with code", srun->number);
     for (int i = 0; i < plan->tasks; i++)
         if (last[i] && last[i]->cause == BY_ITSELF && last[i]->status && oracle_is_member (plan, i)
             && last[i]->at < first)

@@ -135,7 +135,7 @@ static void _find_truth (const struct history *h, struct truth *t)
     const struct note *note = h->note;
     int life[MOST_RANKS] = { 0 };
 
-    for (int64_t now = h->note->at; now < h->ledger_at; now++) {
+    for (int64_t now = h->begin; now < h->ledger_at; now++) {
         for (; note < h->note + h->notes && note->at <= now; note++) {
             _see (h, t, note);
             if (note->kind == BEGAN && note->place >= 0)
@@ -160,8 +160,8 @@ const char *the_ledger_is_the_truth (const struct history *h)
 {
     const struct ledger *l = &h->ledger;
     const struct plan *plan = h->plan;
-    int64_t total = h->ledger_at - h->note->at, tolerance;
-    struct truth t = { .last = LEDGER_STARTING };
+    int64_t total = h->ledger_at - h->begin, tolerance;
+    struct truth t = { .last = plan->config.task.preflight ? LEDGER_PREFLIGHT : LEDGER_STARTING };
 
     if (!h->has_ledger)
         return NULL;
@@ -182,6 +182,7 @@ const char *the_ledger_is_the_truth (const struct history *h)
     if (!_is_near (t.ms[LEDGER_PROGRESS], l->ms[LEDGER_PROGRESS], tolerance)
         || !_is_near (t.ms[LEDGER_REPEATED], l->ms[LEDGER_REPEATED], tolerance)
         || !_is_near (t.ms[LEDGER_STARTING], l->ms[LEDGER_STARTING], tolerance)
+        || !_is_near (t.ms[LEDGER_PREFLIGHT], l->ms[LEDGER_PREFLIGHT], tolerance)
         || !_is_near (t.ms[LEDGER_WAITING], l->ms[LEDGER_WAITING], tolerance)
         || !_is_near (t.ms[LEDGER_PAUSING], l->ms[LEDGER_PAUSING] + l->ms[LEDGER_NOTICING], tolerance))
         return oracle_tell (

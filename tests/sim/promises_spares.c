@@ -103,11 +103,15 @@ static bool _are_enough (const struct history *h, const struct note *loss)
     const struct disturbance *d = &plan->disturbance[loss->number];
     int node = d->kind == DIE ? d->target : plan->node[d->target], spares = 0;
 
-    for (int i = 0; i < plan->tasks; i++)
+    /* Those of bad nodes are not used, and others may have been needed for its tasks. */
+    for (int i = 0; i < plan->tasks; i++) {
+        bool bad = plan->health[plan->node[i]] != HEALTHY;
+
         if (plan->kind[i] == RULES_SPARE)
-            spares += plan->node[i] != node;
+            spares += plan->node[i] != node && !bad;
         else
-            spares -= _is_hit (plan, d, i);
+            spares -= _is_hit (plan, d, i) || bad;
+    }
     return spares >= 0;
 }
 
@@ -200,6 +204,8 @@ const char *an_outage_of_sruns_host_takes_no_place (const struct history *h)
         return NULL;
     EACH (note, h) {
         if (note->kind == ENDED && note->status && note->cause == BY_ITSELF)
+            return NULL;
+        if (note->kind == TOLD && note->number == FACT_SUSPECT)
             return NULL;
         if (note->kind == TOLD && note->number == FACT_REPLACED)
             return oracle_broken (note, "is replaced, and it was srun's host that was cut off", note->life);
@@ -337,11 +343,14 @@ static int _failures (const struct history *h, int rank, const struct note *unti
 const char *three_failures_move_a_place (const struct history *h)
 {
     const struct plan *plan = h->plan;
+    bool suspect[MOST_NODES] = { false };
 
     EACH (note, h) {
         if (note->kind == DISTURBED && note->status != KILL_PROGRAM && note->status != KILL_GROUP)
             return NULL;
-        if (note->kind != TOLD || note->number != FACT_REPLACED)
+        if (note->kind == TOLD && note->number == FACT_SUSPECT)
+            suspect[plan->node[note->rank]] = true;
+        if (note->kind != TOLD || note->number != FACT_REPLACED || suspect[plan->node[note->rank]])
             continue;
         if (plan->beside[note->rank] || plan->kind[note->rank] == RULES_EVALUATOR)
             return oracle_broken (note, "is replaced, and only its program has failed", note->life);

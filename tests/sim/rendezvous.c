@@ -251,6 +251,7 @@ static void _tell (const struct fact *fact)
         [FACT_KILLED] = "killed",     [FACT_LOST] = "lost",           [FACT_REPLACED] = "replaced",
         [FACT_HANG] = "hang",         [FACT_HEARTBEAT] = "heartbeat", [FACT_CUT] = "cut",
         [FACT_ENDED] = "all ended",   [FACT_SAVE] = "save",           [FACT_REQUEUE] = "requeue",
+        [FACT_SUSPECT] = "suspect",   [FACT_UNREACHED] = "unreached",
     };
     struct note *note;
 
@@ -266,6 +267,10 @@ static void _tell (const struct fact *fact)
     note->place = fact->left;
     if (fact->kind == FACT_REQUEUE)
         note->status = (int)fact->requeue;
+    if (fact->kind == FACT_SUSPECT)
+        note->status = (int)fact->rank->check.found;
+    if (fact->kind == FACT_OVER)
+        note->status = (int)fact->cause;
     notes_say ("told: %s, rank %d, decision %d, left %d", name[fact->kind] ? name[fact->kind] : "?",
                note->rank, note->status, fact->left);
     if (fact->kind == FACT_HANG && fact->count)

@@ -126,6 +126,57 @@ void supervisor_perform (int rank)
         _perform (rank, &effect);
 }
 
+/* Checks of its node. */
+
+#define CHECK_MS 5000
+
+/* Both are there, and nothing is between them. */
+static bool _reaches (int a, int b)
+{
+    const struct plan *plan = w.plan;
+    int one = plan->node[a], other = plan->node[b];
+    bool firewall = (one == plan->firewall[0] && other == plan->firewall[1])
+                    || (one == plan->firewall[1] && other == plan->firewall[0]);
+
+    return !firewall && plan->health[one] != DEAF && plan->health[other] != DEAF
+           && !wire_is_cut (wire_node (a)) && !wire_is_cut (wire_node (b)) && w.supervisor[b].alive;
+}
+
+static void _begin_check (int rank)
+{
+    struct supervisor *s = &w.supervisor[rank];
+    bool hangs = w.plan->health[w.plan->node[rank]] == HANGS && s->check.port == 0;
+
+    s->check_ends = w.now + (hangs ? CHECK_MS : 20 + events_below (200));
+}
+
+static void _end_check (int rank)
+{
+    struct supervisor *s = &w.supervisor[rank];
+    enum health health = w.plan->health[w.plan->node[rank]];
+    int partner = s->check.port - 40000;
+
+    s->check_ends = NEVER;
+    s->checked = (struct check_report){ .number = s->check.number, .sent = s->check.sent, .clock = 1 };
+    if (s->check.port == 0)
+        s->checked.result = health == FAILS || health == HANGS ? CHECK_PROGRAM : CHECK_PASSED;
+    else if (!s->check.serves && _reaches (rank, partner))
+        s->checked.rate = 1000 + events_below (900);
+    if (s->checked.rate && (health == SLOW || w.plan->health[w.plan->node[partner]] == SLOW))
+        s->checked.rate /= 20;
+    link_tell_status (rank);
+}
+
+static void _take_check (int rank, const struct check_order *order)
+{
+    struct supervisor *s = &w.supervisor[rank];
+
+    if (!s->config.options.preflight || order->number <= s->check.number)
+        return;
+    s->check = *order;
+    _begin_check (rank);
+}
+
 static void _take_goal (int rank, const struct message *message)
 {
     struct supervisor *s = &w.supervisor[rank];
@@ -144,6 +195,7 @@ static void _take_goal (int rank, const struct message *message)
         link_tell_status (rank);
     notes_say ("rank %d: goal: life %d, stop %d, report %d%s, question %d", rank, s->goal.life,
                (int)s->goal.stop, s->goal.report, s->goal.leave ? ", leave" : "", s->goal.question);
+    _take_check (rank, &s->goal.check);
     machine_goal (&s->machine, w.now, &s->goal);
 }
 
@@ -174,6 +226,7 @@ int64_t supervisor_due (int rank)
     if (s->child_ended || s->pendings || s->machine.effects)
         return w.now;
     due = moment_first (machine_due (&s->machine), program_signs_due (rank));
+    due = moment_first (due, s->check_ends);
     if (!machine_listens (&s->machine))
         return due;
     return s->inbox_count ? w.now : moment_first (due, s->next);
@@ -218,6 +271,8 @@ static void _run_supervisor_once (int rank)
     supervisor_perform (rank);
     if (_is_busy (rank))
         return;
+    if (s->alive && w.now >= s->check_ends)
+        _end_check (rank);
     if (s->alive && w.now >= program_signs_due (rank))
         link_tell_status (rank);
     if (s->alive)
@@ -250,6 +305,7 @@ void supervisor_begin (int i)
                               .connection = i,
                               .state = CONNECTED_STATE,
                               .next = NEVER,
+                              .check_ends = NEVER,
                               .known = true,
                               .pause_ms = PAUSE_MIN_MS,
                               .place = i,
@@ -261,9 +317,10 @@ void supervisor_begin (int i)
                                             .serves = w.rank[i].place && w.rank[i].place->duty.serves,
                                             .restart = c->restart,
                                             .lost_after = c->lost_after,
+                                            .options = c->task,
                                             .spare = w.plan->kind[i] == RULES_SPARE,
                                             .prints = i == 0 };
     s->watched = c->watch.seconds && w.rank[i].place && w.rank[i].place->duty.works;
     machine_start (&s->machine, &s->config, w.now);
-    s->had_life = s->config.spare;
+    s->had_life = s->config.spare || s->config.options.preflight;
 }

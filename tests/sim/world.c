@@ -195,6 +195,7 @@ static void _begin (const struct plan *plan, int disturbances, struct history *h
     memset (w.known, 0, sizeof (w.known));
     memset (w.exit_status, 0, sizeof (w.exit_status));
     history->plan = plan;
+    history->begin = w.now;
     history->notes = history->generations = 0;
     history->all_ended = history->alive_at_end = history->has_ledger = false;
     history->hash = UINT64_C (0xcbf29ce484222325);

@@ -65,6 +65,15 @@ struct script {
     int64_t hangs; /* it has no activity from this age on; or NEVER */
 };
 
+/* What a check of a node finds. */
+enum health {
+    HEALTHY,
+    FAILS, /* its program does */
+    HANGS, /* ... does not end */
+    SLOW, /* its links are */
+    DEAF, /* it reaches no other node */
+};
+
 struct plan {
     uint64_t seed;
     int tasks, nodes;
@@ -86,6 +95,8 @@ struct plan {
         tee; /* what a program of each second rank has printed is passed on so long before its end is told */
     int64_t start_ms; /* from the start of a program to its first activity, */
     int64_t sign_ms; /* ... and between two of them; each is a step */
+    enum health health[MOST_NODES];
+    int firewall[2]; /* these two nodes do not reach each other; -1: all do */
     int lost_steps; /* a program that begins again goes on so many steps before the highest */
     struct disturbance disturbance[MOST_DISTURBANCES];
     int disturbances;
@@ -135,6 +146,7 @@ struct history {
     const struct plan *plan;
     struct note note[MOST_NOTES];
     int notes;
+    int64_t begin; /* when the launch was complete */
     int64_t end; /* when all had ended, or the time was over */
     bool all_ended;
     bool alive_at_end; /* a supervisor was, when the time was over */

@@ -51,7 +51,7 @@ TEST (a_wrong_server_token_and_a_malformed_goal_are_refused)
         { "COLOUR", "red", NULL }, { "EXIT_CODE", NULL, NULL },
         { "SERVER_TOKEN", NULL, WRONG_TOKEN }, { "SERVER_TOKEN", "", WRONG_TOKEN },
         { "SERVER_TOKEN", TOKEN, WRONG_TOKEN }, { "SERVER_TOKEN", SERVER_TOKEN "0", WRONG_TOKEN },
-        { "LIFE", NULL, "a goal lacks LIFE" }, { "LIFE", "-1", "LIFE of a goal is not 0 to 10000" },
+        { "LIFE", NULL, NULL }, { "LIFE", "-1", "LIFE of a goal is not 0 to 10000" },
         { "LIFE", "10001", "LIFE of a goal is not 0 to 10000" },
         { "STOP", NULL, "a goal lacks STOP" }, { "STOP", "Ask", "STOP of a goal is not one of these words" },
         { "STOP", "", "STOP of a goal is not one of these words" },

@@ -88,7 +88,7 @@ static const struct rendezvous_config full_rendezvous_config = {
     .wait = 40, .restart = { 3, true, 60, 30 }, .watch = { 300, 1800, true, true, 7 },
     .lost_after = 20, .requeue = 600, .requeue_wished = true,
     .slurm_path = "/opt/slurm/bin", .slurm_conf = "/a b",
-    .task = { .batch_host = "n1", .if_abandoned = "requeue" },
+    .task = { .batch_host = "n1", .if_abandoned = "requeue", .preflight = "yes" },
     .tee = true,
 };
 
@@ -105,7 +105,8 @@ static const struct supervisor_config full_supervisor_config = {
     .address = TEN_DOT_1, .port = 60001, .token = TOKEN, .server_token = SERVER_TOKEN,
     .stop_grace = 30, .kill_wait = 0,
     .forward_signals = true, .serves = true, .prints = true, .restart = { 3, true, 60, 30 }, .lost_after = 20,
-    .options = { .batch_host = "n1", .if_abandoned = "cancel" }, .path = "/bin", .slurm_conf = "/a b",
+    .options = { .batch_host = "n1", .if_abandoned = "cancel", .preflight = "yes" },
+    .path = "/bin", .slurm_conf = "/a b",
     .spare = true, .task_port = 40001, .master_port = 50001,
     .watch = { 300, 1800, true, true, 7 }, .log = "/a b/w0.log",
     .error_file = "/a b/w0.error.json", .tee = true, .role = "worker", .index = 0,
@@ -218,7 +219,7 @@ static const struct message {
         "RESTART=3\nRESTART_TOTAL=30\nRESTART_ANY=1\nRESTART_BACKOFF=60\n"
         "WATCHDOG=300\nWATCHDOG_FIRST=1800\nWATCHDOG_AUTO=1\nWATCHDOG_GIVEN=1\nWATCHDOG_TURNS=7\n"
         "LOST_AFTER=20\nREQUEUE=600\nREQUEUE_WISHED=1\nSLURM_PATH=/opt/slurm/bin\nSLURM_CONF=/a b\n"
-        "BATCH_HOST=n1\nIF_ABANDONED=requeue\n"
+        "BATCH_HOST=n1\nIF_ABANDONED=requeue\nPREFLIGHT=yes\n"
         "WAIT=40\nHIDE_GPUS=1\nTF=1\nKERAS=1\nJAX=1\nTORCH=1\nNCCL=1\n"
         "DEBUGGED=1\nIB=require\nSTOP=never\n",
 }, supervisor_config = {
@@ -226,7 +227,7 @@ static const struct message {
     SUPERVISOR_17,
     SUPERVISOR_17 "KILL_WAIT=0\nFORWARD_SIGNALS=1\nSERVES=1\nRESTART=3\n"
         "RESTART_TOTAL=30\nRESTART_ANY=1\nRESTART_BACKOFF=60\n"
-        "LOST_AFTER=20\nBATCH_HOST=n1\nIF_ABANDONED=cancel\nPATH=/bin\nSLURM_CONF=/a b\n"
+        "LOST_AFTER=20\nBATCH_HOST=n1\nIF_ABANDONED=cancel\nPREFLIGHT=yes\nPATH=/bin\nSLURM_CONF=/a b\n"
         "SPARE=1\nTASK_PORT=40001\nMASTER_PORT=50001\nPRINTS=1\nLOG=/a b/w0.log\n"
         "ERROR_FILE=/a b/w0.error.json\nWATCHDOG=300\nWATCHDOG_FIRST=1800\n"
         "WATCHDOG_AUTO=1\nWATCHDOG_GIVEN=1\nWATCHDOG_TURNS=7\nTEE=1\nROLE=worker\nINDEX=0\n",
@@ -577,6 +578,7 @@ TEST (the_longest_registration_fits)
 
 static const struct goal full_goal = {
     .life = 1, .stop = GOAL_STOP, .report = 1, .leave = true, .code = 1, .question = 1,
+    .check = { .number = 1, .sent = 1, .port = 40000, .peer = TEN_DOT_1, .serves = true },
 };
 
 /* rendezvous/slurm_numbers.h */
@@ -591,7 +593,7 @@ static const struct answer full_answer = {
     .tee = true,
     .restart = { 3, true, 60, 30 }, .watch = { 300, 1800, true, true, 7 }, .lost_after = 60, .spare = true,
     .goal = &full_goal,
-    .options = { .batch_host = "n1", .if_abandoned = "requeue" },
+    .options = { .batch_host = "n1", .if_abandoned = "requeue", .preflight = "yes" },
     .proxy_exempt = "10.0.0.1",
     .no_tf_config = true, .jax_devices = true, .keras = true, .jax = true,
     .torch = true, .keep_master_port = true, .master_address = "10.0.0.1", .master_port = 50000,
@@ -615,6 +617,7 @@ static const struct status full_status = {
         .unanswered = { { { AF_INET, { 10, 0, 0, 1 } }, 1 } },
         .unanswered_count = 1,
     },
+    .check = { .number = 1, .result = CHECK_PROGRAM, .text = "line", .sent = 1, .clock = 1, .rate = 1 },
 };
 
 /* As the task gets it. */
@@ -767,7 +770,7 @@ TEST (the_runs_of_a_job_are_found_in_its_comment)
 {
     const struct past_runs runs = { .runs = 2,
                                     .step = 86120,
-                                    .seconds = { 1, 2, 3, 4, 5, 6, 7, 8 },
+                                    .seconds = { 1, 2, 3, 4, 5, 6, 7, 8, 12 },
                                     .first = 9,
                                     .repeated_steps = 10,
                                     .restarts = 11,
@@ -779,9 +782,10 @@ TEST (the_runs_of_a_job_are_found_in_its_comment)
     struct past_runs found;
     const char *begin;
 
+    memset (&found, 0, sizeof (found)); /* and what is between its members */
     past_runs_print (&runs, text);
     assert_string_equal (text, "[spank_tf RUNS=2 STEP=86120 LAUNCH_S=1 STARTING_S=2 WAITING_S=3 REPEATED_S=4 "
-                               "PROGRESS_S=5 NOTICING_S=6 PAUSING_S=7 SUSPENDED_S=8 FIRST_S=9 "
+                               "PROGRESS_S=5 NOTICING_S=6 PAUSING_S=7 SUSPENDED_S=8 PREFLIGHT_S=12 FIRST_S=9 "
                                "REPEATED_STEPS=10 RESTARTS=11 SAYS=1]");
     snprintf (comment, sizeof (comment), "mine %s too", text);
     assert_int_equal (past_runs_find (&found, comment, &begin), strlen (text));

@@ -334,6 +334,9 @@ TEST (the_other_values)
         { OPTION_RENDEZVOUS_PORTS, "40000-40999", "x",
           "\"x\" is not a range of ports; a range is "
           "LOW-HIGH, as in 30000-30999" },
+        { OPTION_PREFLIGHT, "files,/opt/check,timeout=2m,warn", "fils",
+          "\"fils\" is not an item; use no, or some of yes, files, clock, gpus, links, warn, the absolute "
+          "path of a program and timeout=SECONDS, separated by commas; did you mean \"files\"?" },
         { OPTION_NOTIFY, "/opt/notify", "logger", "the absolute path of a program is needed" },
         { OPTION_LIBEXECDIR, "/opt/tf", "lib", "an absolute path is needed" },
     };

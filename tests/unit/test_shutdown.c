@@ -47,7 +47,8 @@ static struct supervisor {
     struct goal told;                   /* the last one that was read */
     int reports;                        /* how many ends it has reported, */
     struct status reported;             /* ... the last of them, */
-    struct signs signs;                 /* ... and its last activity */
+    struct signs signs;                 /* ... and its last activity, */
+    struct check_report checked;        /* ... and its last check */
 } supervisor[MAX_TASKS];
 
 /* Time passes when a test says so. Every step begins at 14:00:00. */
@@ -539,8 +540,10 @@ static void begin (char *event)
     for (int rank = 0; rank < tasks; rank++)
         rank_of (rank)->link = LINK_UP;
     for (int rank = 0; rank < tasks; rank++)
-        if (server.job && !rank_of (rank)->place)
+        if (server.job && !rank_of (rank)->place) {
+            supervisor[rank].signs.life = -1;
             report_end (rank, waits);
+        }
 }
 
 /* Events of a rank. */
@@ -607,8 +610,10 @@ static void report_end (int rank, char *event)
             event += strlen (event);
         }
     life.number = ++s->reports;
-    s->signs.life = life.life < 0 ? s->signs.life : life.life;
-    s->reported = status = (struct status){ true, report, life, written, s->signs };
+    /* A spare that waits has begun none. */
+    if (life.life > 0 || (life.life == 0 && s->signs.life >= 0))
+        s->signs.life = life.life;
+    s->reported = status = (struct status){ true, report, life, written, s->signs, s->checked };
     s->reported.life.cannot = NULL;
     hear (rank, &status);
 }
@@ -1063,7 +1068,8 @@ TEST (the_ledger_of_an_object_has_each_account_and_null_for_what_is_not_known)
     begin (step);
     line = show_json_end (step_roster (server.step), &server.config, &fact);
     assert_non_null (
-        strstr (line, "\"ledger\":{\"launch_s\":1.5,\"progress_s\":60.0,\"repeated_s\":3.0,"
+        strstr (line, "\"ledger\":{\"launch_s\":1.5,\"preflight_s\":0.0,\"progress_s\":60.0,"
+                      "\"repeated_s\":3.0,"
                       "\"noticing_s\":4.0,\"pausing_s\":5.0,\"starting_s\":2.3,"
                       "\"waiting_s\":0.25,\"running_s\":null,\"suspended_s\":7.0,"
                       "\"total_s\":83.05,\"repeated_steps\":12,\"last_step\":86120,\"idle_spare_s\":90.0,"

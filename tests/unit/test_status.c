@@ -186,7 +186,6 @@ TEST (a_status_out_of_bounds_is_refused)
         { "SIGNS", "", "SIGNS of activity is not one of these words" },
         { "SIGNS", "Log", "SIGNS of activity is not one of these words" },
         { "SIGNS", "logs", "SIGNS of activity is not one of these words" },
-        { "LIFE", NULL, "activity lacks LIFE" },
         { "LIFE", "", "LIFE of activity is not 0 to 10000" },
         { "LIFE", "-1", "LIFE of activity is not 0 to 10000" },
         { "LIFE", "10001", "LIFE of activity is not 0 to 10000" },

@@ -11,6 +11,7 @@
 #include "frameworks.h"
 #include "netlist.h"
 #include "port.h"
+#include "preflight.h"
 #include "rules.h"
 #include "value.h"
 
@@ -135,6 +136,13 @@ const struct option_definition option_table[OPTION_COUNT] = {
         .is_path = true, .check = value_user_notify, .completion = "commands",
         .usage = "a program that gets each event of the job step as JSON on its standard input, such as a "
                  "restart, a hang, a lost node or the end" },
+    [OPTION_PREFLIGHT] = {
+        .name = "tf-preflight", .site = "preflight", .arginfo = "ITEM[,ITEM]...", .implied = "yes",
+        .normal = "no", .words = preflight_words, .alone = "no",
+        .check = preflight_check,
+        .completion = "list",
+        .usage = "check each node before the first task starts, and use spares instead of bad nodes: yes, "
+                 "some of WORDS, the path of a program, timeout=SECONDS" },
     [OPTION_RESTART_BACKOFF] = {
         .site = "restart_backoff", .arginfo = "SECONDS", .normal = "60", .check = value_timeout,
         .usage = "longest pause before a restart" },

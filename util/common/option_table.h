@@ -33,6 +33,7 @@ enum option_id {
     OPTION_IF_ABANDONED,
     OPTION_REQUEUE,
     OPTION_USER_NOTIFY,
+    OPTION_PREFLIGHT,
     /* In plugstack.conf only. */
     OPTION_RESTART_BACKOFF,
     OPTION_EVAL_GRACE,

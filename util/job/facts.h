@@ -33,11 +33,12 @@ enum decision {
 /* Why the job is over. */
 enum finish_cause {
     FINISH_NOT,
-    FINISH_CHIEF,                       /* or the master, or worker 0 without a chief, ended */
-    FINISH_WORKERS,                     /* all of them, and the chief or master, ended */
-    FINISH_OTHERS,                      /* all tasks except evaluators ended */
+    FINISH_CHIEF, /* or the master, or worker 0 without a chief, ended */
+    FINISH_WORKERS, /* all of them, and the chief or master, ended */
+    FINISH_OTHERS, /* all tasks except evaluators ended */
     FINISH_PS_FAILED,
-    FINISH_TASK_FAILED,                 /* without a ps; or it hangs */
+    FINISH_TASK_FAILED, /* without a ps; or it hangs */
+    FINISH_REFUSED, /* a node has not passed the preflight, and there is no spare for it */
 };
 
 /* What --tf-watchdog=auto has learned. */
@@ -48,16 +49,16 @@ struct watchdog_learnt {
 
 enum fact_kind {
     /* For the step, and then for the narrator. */
-    FACT_PLACES,        /* places have changed: a new dictionary; if there is none, `rank` cannot begin */
+    FACT_PLACES, /* places have changed: a new dictionary; if there is none, `rank` cannot begin */
 
     /* For the requeuer. */
     FACT_ASKS_SLURM, /* when the job ends: the answer is job_slurm () */
 
     /* For the narrator. */
-    FACT_REPORTED,      /* the end of a life of `rank`, which is no spare; `first`: no task has ended */
-    FACT_DECIDED,       /* what that leads to, if tasks may be restarted: `decision`, in the place of what
+    FACT_REPORTED, /* the end of a life of `rank`, which is no spare; `first`: no task has ended */
+    FACT_DECIDED, /* what that leads to, if tasks may be restarted: `decision`, in the place of what
                            was decided about the rank before */
-    FACT_BEGINS,        /* `rank` begins its next life */
+    FACT_BEGINS, /* `rank` begins its next life */
     FACT_AGAIN, /* all begin again, `seconds` after the last sign of those that have been replaced; 0: none
                    have */
     FACT_FAILED_BESIDE, /* `rank`, an auxiliary task; the job goes on */
@@ -70,6 +71,8 @@ enum fact_kind {
     FACT_UNHEARD, /* the nodes of the `ranks` have been silent for `seconds` */
     FACT_HEARD, /* ... and are heard again */
     FACT_REPLACED, /* the `ranks` have been replaced by spares, `because` */
+    FACT_SUSPECT, /* a check of the node of `rank` has found something: rank->check */
+    FACT_UNREACHED, /* two good nodes do not reach each other: of `rank`, and of rank->check.unreached */
     FACT_HANG, /* the `ranks` have no activity, the first to be silent first */
     FACT_UNWATCHED, /* no task has activity; the log of `rank`, if that is not NULL, was the last
                        one that grew, `seconds` ago; once */
@@ -90,6 +93,7 @@ enum fact_cause {
     FACT_IS_LOST, /* for `seconds` */
     FACT_IS_STUCK, /* it cannot be restarted where it is */
     FACT_FAILS_AGAIN, /* first, three times without progress */
+    FACT_IS_SUSPECT, /* its node has not passed the preflight */
 };
 
 /* Why a rank that is lost is not replaced. */

@@ -14,7 +14,9 @@
 /* The last of srun's --wait, before it kills all tasks. */
 #define WAIT_SPARE_MS 1000
 
-static const struct exit_report hung = { .kind = EXIT_REPORT_HUNG };
+static const struct exit_report hung = { .kind = EXIT_REPORT_HUNG },
+                                refused = { .kind = EXIT_REPORT_UNSTARTED,
+                                            .number = EXIT_REPORT_REFUSED_CODE };
 
 /* Who is left. */
 
@@ -254,6 +256,16 @@ void finish_hang (struct job *job, struct place *p)
 {
     if (job->config->stop == STOP_WHEN_AUTO && job->phase != JOB_FINISHES && !job->asked)
         _finish (job, FINISH_TASK_FAILED, p, &hung);
+}
+
+void finish_refuse (struct job *job)
+{
+    EACH_PLACE (p, job)
+        if (p->phase != PLACE_ENDED) {
+            p->end.report = refused;
+            p->phase = PLACE_ENDED;
+        }
+    _finish (job, FINISH_REFUSED, NULL, &refused);
 }
 
 int finish_waited (const struct job *job)

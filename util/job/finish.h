@@ -25,6 +25,9 @@ void finish_end (struct job *job, struct place *place, enum place_phase phase, b
 /* A place hangs, and is not restarted: it runs until it is stopped. */
 void finish_hang (struct job *job, struct place *place);
 
+/* A node is bad, and has no spare: all that waits for the preflight has ended. */
+void finish_refuse (struct job *job);
+
 /* True if the job does not need this place, which has not ended, any more: it is to be stopped. */
 bool finish_stops (const struct job *job, const struct place *place);
 

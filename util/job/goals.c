@@ -10,6 +10,7 @@
 #include "absence.h"
 #include "finish.h"
 #include "place.h"
+#include "preflight.h"
 #include "restarts.h"
 
 /* Exit codes. srun returns the greatest of all tasks. */
@@ -106,7 +107,8 @@ struct goal job_goal (const struct job *job, const struct rank *rank)
     bool begins = p && (p->phase == PLACE_RUNS || (p->phase == PLACE_BEGINS && !_is_withdrawn (job, rank)));
     struct goal goal = { .life = begins ? p->life.number : rank->has,
                          .report = rank->report,
-                         .question = rank->watch.question };
+                         .question = rank->watch.question,
+                         .check = preflight_order (job, rank) };
 
     if (rank->replaced_by)
         goal.stop = GOAL_STOP_AT_ONCE;

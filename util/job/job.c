@@ -17,6 +17,7 @@
 #include "goals.h"
 #include "ledger.h"
 #include "place.h"
+#include "preflight.h"
 #include "requeue.h"
 #include "restarts.h"
 #include "tracebacks.h"
@@ -54,8 +55,12 @@ struct job *job_create (const struct rendezvous_config *config, struct rank *ran
     job->finish.grace_over = job->finish.failure_over = job->left = NEVER;
     job->replaced_sign = job->unanswered.due = job->beat = NEVER;
     job->requeue = (struct requeue){ .ask = NEVER, .end = NEVER, .saves = NEVER };
+    job->preflight.until = NEVER;
     duties_set (job);
-    return job;
+    if (preflight_set (job))
+        return job;
+    job_destroy (job);
+    return NULL;
 }
 
 void job_destroy (struct job *job)
@@ -75,13 +80,12 @@ void job_launched (struct job *job, int64_t now, int64_t launch_ms)
     job->now = job->run = job->facts.now = job->launched = now;
     job->watchdog.began = job->run;
     job->beat = rendezvous_config_notifies (job->config) ? now + HEARTBEAT_MS : NEVER;
-    ledger_begin (job, launch_ms);
-    requeue_begin (job);
     EACH_RANK (r, job) {
         r->heard = now;
-        r->alive = r->place;
+        r->alive = r->place && !job->config->task.preflight;
         r->away = r->given_up = r->unheard = NEVER;
-        r->told = GOAL_FIRST;
+        r->has = r->alive ? 0 : -1;
+        r->told = (struct goal){ .life = r->has, .code = GOAL_OWN_CODE };
         if (!r->place)
             r->end.report = stopped;
     }
@@ -89,6 +93,10 @@ void job_launched (struct job *job, int64_t now, int64_t launch_ms)
         p->phase = PLACE_RUNS;
         p->life.began = job->run;
     }
+    if (job->config->task.preflight)
+        restarts_await_preflight (job);
+    ledger_begin (job, launch_ms);
+    requeue_begin (job);
 }
 
 /* Time. */
@@ -157,6 +165,7 @@ static void _note_status (struct job *job, struct rank *rank, const struct statu
         p->phase = PLACE_RUNS;
     if (p)
         restarts_step (job, p, signs->step);
+    rank->checked = status->check;
     unanswered_take (job, rank, signs);
     watchdog_take (job, rank, signs);
     tracebacks_take (job, rank, signs);
@@ -283,7 +292,7 @@ void job_returned (struct job *job, int64_t now, struct rank *rank, const struct
     /* It may be the first one after a suspension, which was none of the others' absence. */
     absence_look_at_suspension (job);
     absence_end (job, rank);
-    rank->told = (struct goal){ .life = -1, .code = GOAL_OWN_CODE };
+    rank->told = (struct goal){ .life = GOAL_UNTOLD, .code = GOAL_OWN_CODE };
     _take_status (job, rank, status);
 }
 
@@ -309,6 +318,7 @@ static void _tell_last (struct job *job, enum fact_kind kind)
     if (kind == FACT_CUT)
         return;
     fact->saves = job->requeue.saves != NEVER;
+    fact->cause = job->finish.cause;
     fact->learnt = job->watchdog.learnt;
     fact->waited = finish_waited (job);
     finish_name_killed (job, fact);

@@ -10,6 +10,7 @@
  *     duties.c       what each place is to the step
  *     restarts.c     what the end of a life leads to, and how all begin again
  *     finish.c       when the job is over, and what is stopped then
+ *     preflight.c    which nodes are bad, before all begin
  *     spares.c       which spare gets a place
  *     absence.c      supervisors without a connection; is srun's host cut off?
  *     goals.c        what supervisors are to do, and with which code they leave

@@ -13,7 +13,7 @@ void ledger_begin (struct job *job, int64_t launch_ms)
     struct ledger *l = &job->ledger;
 
     l->ms[LEDGER_LAUNCH] = launch_ms;
-    l->account = LEDGER_STARTING;
+    l->account = job->phase == JOB_GATHERS ? LEDGER_PREFLIGHT : LEDGER_STARTING;
     l->since = job->run;
 }
 
@@ -28,7 +28,7 @@ void ledger_fail (struct job *job, int64_t at)
 
 static bool _stands (enum ledger_account account)
 {
-    return account == LEDGER_PAUSING || account == LEDGER_NOTICING;
+    return account == LEDGER_PAUSING || account == LEDGER_NOTICING || account == LEDGER_PREFLIGHT;
 }
 
 void ledger_step (struct job *job, const struct rank *rank, const struct signs *signs)
@@ -72,7 +72,7 @@ static enum ledger_account _account (const struct job *job)
     bool runs = false, waits = false;
 
     if (job->phase == JOB_GATHERS)
-        return LEDGER_PAUSING;
+        return job->preflight.until != NEVER || !job->gather.failed ? LEDGER_PREFLIGHT : LEDGER_PAUSING;
     if (finish_failed (job))
         return LEDGER_NOTICING;
     EACH_PLACE (p, job)
@@ -118,7 +118,7 @@ void ledger_look (struct job *job)
     struct ledger *l = &job->ledger;
     enum ledger_account account = _account (job);
 
-    if (l->account == LEDGER_PAUSING && !_stands (account)) {
+    if (_stands (l->account) && l->account != LEDGER_NOTICING && !_stands (account)) {
         l->before = ledger_last_step (l);
         l->reached = 0;
         l->waited = false;
@@ -129,7 +129,7 @@ void ledger_look (struct job *job)
     if (account != l->account)
         _move (l, account, job->run);
     l->waited = l->waited || account == LEDGER_PROGRESS || account == LEDGER_REPEATED;
-    l->untold = l->untold || job->phase == JOB_GATHERS;
+    l->untold = l->untold || (job->phase == JOB_GATHERS && job->gather.failed);
     l->failed = 0;
 }
 

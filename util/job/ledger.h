@@ -5,6 +5,7 @@
  * (rank_works ()):
  *
  *     launch      until all tasks had their answers
+ *     preflight   nodes are checked (--tf-preflight)
  *     starting    programs have begun together, and none has said a step yet
  *     waiting     ... and one that said steps before they began again has not said one
  *     repeated    they have said no higher step than before they began again

@@ -23,9 +23,11 @@
 #include "addresses/host.h"
 #include "addresses/interface.h"
 #include "common/address.h"
+#include "common/preflight.h"
 #include "common/rules.h"
 #include "facts.h"
 #include "moment.h"
+#include "protocol/check.h"
 #include "protocol/exit_report.h"
 #include "protocol/failure_text.h"
 #include "protocol/goal.h"
@@ -78,7 +80,7 @@ struct end {
 };
 
 struct life {
-    int number; /* from 0, of the life that is to run, or ran last */
+    int number; /* from 0, of the life that is to run, or ran last; -1: the preflight comes before that */
     int64_t began; /* when that was decided */
     int used; /* restarts by then */
     int ago_ms; /* how long before its report it ended */
@@ -141,6 +143,33 @@ struct traceback {
     bool told; /* FACT_TRACEBACK has told it; once in a life */
 };
 
+/* What a check of a node has found (preflight.c): check_report's results, and what a comparison has shown. */
+enum finding {
+    FOUND_NOTHING = CHECK_PASSED,
+    FOUND_FILES = CHECK_FILES,
+    FOUND_GPUS = CHECK_GPUS,
+    FOUND_LINK = CHECK_LINK,
+    FOUND_PROGRAM = CHECK_PROGRAM,
+    FOUND_UNABLE = CHECK_UNABLE,
+    FOUND_CLOCK, /* it is `value` seconds ahead of the median, of which `expected` are allowed */
+    FOUND_SLOW, /* `value` kB/s with its best partner, where `expected` is the median */
+    FOUND_UNREACHED, /* it reaches no other node */
+    FOUND_SILENCE, /* its supervisor has not told a result, for which it had `value` seconds */
+};
+
+/* The checks of a node, of the last preflight. */
+struct check {
+    bool checks; /* this rank makes them; otherwise nothing else counts */
+    bool told; /* that of the node itself was made */
+    struct rank *partner; /* in this round, or NULL: of another node */
+    bool serves; /* ... which connects */
+    int partners, best; /* so many until now, and the highest rate with one, in kB/s */
+    struct rank *unreached; /* the first one that was not reached, or NULL */
+    enum finding found;
+    int value, expected;
+    char text[FAILURE_TEXT_MAX + 1]; /* what a check of the node itself has found */
+};
+
 struct rank {
     int number;
     enum rank_launch launch;
@@ -190,11 +219,12 @@ struct rank {
     struct exit_report said; /* the last report of an end, */
     int report; /* ... its number; 0: none */
     bool alive; /* by its last status a life runs */
-    int has; /* the last life that it has begun */
+    int has; /* the last life that it has begun; -1: none */
     bool suspended; /* Slurm has suspended the job */
     int asked; /* the signal by which Slurm or the user has asked it to end, while it runs; or 0 */
     enum address_use address_use; /* of all lives that have ended */
     bool tells_unanswered; /* for its node (unanswered.c) */
+    struct check_report checked;
     struct watch_standing watch;
     struct traceback traceback;
     struct {
@@ -202,7 +232,11 @@ struct rank {
         int64_t at, ago_ms; /* on the clock of the process */
     } aside;
 
-    /* What it was told, on the present connection; .life -1: nothing yet. */
+    struct check check;
+    bool suspect; /* a check of its node has found something, in any preflight */
+    bool vetted; /* its node has passed the last one */
+
+    /* What it was told, on the present connection; .life GOAL_UNTOLD: nothing yet. */
     struct goal told;
 
     /* Its connection. */
@@ -229,12 +263,21 @@ enum job_phase {
 
 struct gather {
     struct place *first; /* to fail, of those that gather, */
-    const struct rank *failed; /* ... and its rank then */
+    const struct rank *failed; /* ... and its rank then; NULL before the first lives */
     bool everyone; /* evaluators and auxiliary tasks, too: places have changed */
     int pause; /* seconds before all begin */
     int64_t patience; /* until then they may end by themselves */
     int64_t opens; /* all begin then, at the earliest */
     bool decided; /* FACT_DECIDED has told of that failure */
+};
+
+/* Checks of the nodes, for which all that gather wait. */
+struct preflight {
+    struct preflight_rule rule;
+    bool wanted; /* before all begin */
+    int number; /* of the present check, or the last one */
+    int round; /* of pairs; 0: each node checks itself */
+    int64_t until; /* job->run until which the present one is waited for; NEVER: there is none */
 };
 
 struct finish {
@@ -263,6 +306,7 @@ enum ledger_account {
     LEDGER_NOTICING,
     LEDGER_PAUSING,
     LEDGER_SUSPENDED,
+    LEDGER_PREFLIGHT,
     LEDGER_ACCOUNTS
 };
 
@@ -341,6 +385,7 @@ struct job {
 
     enum job_phase phase;
     struct gather gather;
+    struct preflight preflight;
     struct finish finish;
     enum finish_cause aim; /* the cause if all goes well; FINISH_NOT: there is none */
     struct budget budget;

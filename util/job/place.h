@@ -83,7 +83,9 @@ static inline int rank_index (const struct rank *rank)
 /* So often its place was restarted, until it lost that. */
 static inline int rank_restarts (const struct rank *rank)
 {
-    return rank->place ? rank->place->life.number : rank->has;
+    int life = rank->place ? rank->place->life.number : rank->has;
+
+    return life < 0 ? 0 : life;
 }
 
 /* Its work is watched under --tf-watchdog. */

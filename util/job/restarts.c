@@ -14,6 +14,7 @@
 #include "finish.h"
 #include "ledger.h"
 #include "place.h"
+#include "preflight.h"
 #include "spares.h"
 #include "tracebacks.h"
 
@@ -25,7 +26,8 @@
 
 static const struct exit_report killed = { .kind = EXIT_REPORT_SIGNAL, .number = SIGKILL },
                                 stopped = { .kind = EXIT_REPORT_STOPPED },
-                                hung = { .kind = EXIT_REPORT_HUNG };
+                                hung = { .kind = EXIT_REPORT_HUNG },
+                                unstarted = { .kind = EXIT_REPORT_UNSTARTED, .number = 1 };
 
 /* The budget. */
 
@@ -337,6 +339,9 @@ static void _tell_moves (struct job *job, struct fact *fact, enum fact_cause bec
     fact->pause = budget_pause (job);
     fact->left = budget_left (job);
     facts_add (&job->facts, FACT_PLACES, fact->ranks[0].rank->replaced_by);
+    /* A node has failed: are the others good? */
+    if (because != FACT_IS_SUSPECT)
+        job->preflight.wanted = job->preflight.rule.items != 0;
 }
 
 /* The rank of this place is connected, but cannot or should not keep the place. */
@@ -390,6 +395,66 @@ static void _replace_all_silent (struct job *job)
     }
     if (fact && fact->ranks)
         _tell_moves (job, fact, FACT_IS_LOST, joined);
+}
+
+/* The preflight. */
+
+/* Its first life is to begin with all others, as after a failure of all, for which no restart is used. */
+void restarts_await_preflight (struct job *job)
+{
+    job->phase = JOB_GATHERS;
+    job->gather = (struct gather){ .first = job->place, .everyone = true, .opens = job->run };
+    job->preflight.wanted = true;
+    EACH_PLACE (p, job) {
+        p->phase = PLACE_WAITS;
+        p->life.number = -1;
+        p->life.due = NEVER;
+        p->end.report = unstarted;
+    }
+}
+
+/* False if there are not enough spares. All begin, and so nothing is charged. */
+static bool _replace_suspects (struct job *job)
+{
+    struct fact *fact = NULL;
+    bool all = true;
+
+    EACH_PLACE (p, job) {
+        struct rank *lost = p->rank, *spare;
+
+        if (!lost->suspect || !place_waits (p))
+            continue;
+        spare = _can_move (job, p) ? spares_choose (job, lost) : NULL;
+        if (!spare || !spare->vetted) {
+            all = false;
+            continue;
+        }
+        if (!fact)
+            fact = facts_add (&job->facts, FACT_REPLACED, NULL);
+        _move_place (job, p, spare);
+        fact_name (fact, lost, job->tasks);
+    }
+    if (fact && fact->ranks)
+        _tell_moves (job, fact, FACT_IS_SUSPECT, true);
+    return all;
+}
+
+/* False as long as all that gather wait for it, or if the step has been refused. */
+static bool _passes_preflight (struct job *job)
+{
+    bool wanted = job->preflight.wanted;
+
+    if (!preflight_is_over (job))
+        return false;
+    if (wanted && !_replace_suspects (job) && !job->preflight.rule.warn) {
+        finish_refuse (job);
+        return false;
+    }
+    /* The others go on without what is lost, and has not been checked. */
+    EACH_PLACE (p, job)
+        if (wanted && p->rank->lost && !p->rank->vetted)
+            place_forbid (p, PLACE_CANNOT);
+    return true;
 }
 
 /* A lost connection follows from another exception. */
@@ -583,8 +648,10 @@ static void _begin_life (struct job *job, struct place *p, struct members *all)
     p->life.number++;
     p->life.began = job->run;
     p->life.used = job->budget.used;
-    p->life.again = true;
+    p->life.again = p->life.number > 0;
     p->phase = PLACE_BEGINS;
+    if (p->life.number == 0)
+        job->watchdog.began = job->run;
     p->rank->traceback = (struct traceback){ .told = false };
     job->budget.charged = job->phase == JOB_GATHERS;
     facts_add (&job->facts, FACT_BEGINS, p->rank);
@@ -648,7 +715,7 @@ static void _look_at_gathering (struct job *job, const struct members *all)
     EACH_PLACE (p, job)
         if (_is_member (job, p) && (_is_alive (p) || (place_waits (p) && p->rank->away != NEVER)))
             complete = false;
-    if (complete && job->run >= job->gather.opens)
+    if (complete && job->run >= job->gather.opens && _passes_preflight (job))
         _end_gathering (job, false);
 }
 
@@ -690,6 +757,7 @@ int64_t restarts_due (const struct job *job)
     if (job->phase == JOB_GATHERS) {
         next = job->run < job->gather.patience ? job->gather.patience : NEVER;
         next = moment_first (next, job->run < job->gather.opens ? job->gather.opens : NEVER);
+        next = moment_first (next, preflight_due (job));
     }
     EACH_PLACE (p, job)
         if (place_waits (p) && !restarts_gather (job, p))

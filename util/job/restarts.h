@@ -13,6 +13,9 @@
 
 #include "model.h"
 
+/* The launch is complete, and all wait for the preflight before their first lives begin. */
+void restarts_await_preflight (struct job *job);
+
 /* What a restart that a hang of this place begins would be: DECISION_ALL, and all gather; or why not. */
 enum decision restarts_hang (struct job *job, struct place *place);
 

@@ -28,7 +28,7 @@ static bool _has_silent_node (const struct job *job, const struct rank *spare)
 
 static bool _is_free (const struct job *job, const struct rank *rank)
 {
-    return rank_is_spare (rank) && rank_is_supervised (rank) && rank->link == LINK_UP
+    return rank_is_spare (rank) && rank_is_supervised (rank) && rank->link == LINK_UP && !rank->suspect
            && !_has_silent_node (job, rank);
 }
 
@@ -41,7 +41,7 @@ static int _suitability (const struct job *job, const struct rank *lost, const s
             together = together || (r->replaces && _shares_node (r->replaces, lost));
             idle = idle && !r->place;
         }
-    return 4 * (spare->component_first == lost->component_first) + 2 * together + idle;
+    return 8 * spare->vetted + 4 * (spare->component_first == lost->component_first) + 2 * together + idle;
 }
 
 struct rank *spares_choose (const struct job *job, const struct rank *lost)

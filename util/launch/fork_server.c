@@ -164,9 +164,9 @@ static void _reap (struct fork_server *server)
         if (!proc_reap (child, &reply.status))
             continue;
         _forget (server, child);
-        if (child != server->life)
+        if (child != server->life && child != server->check)
             continue;
-        server->life = 0;
+        *(child == server->life ? &server->life : &server->check) = 0;
         send (server->requests, &reply, sizeof (reply), MSG_NOSIGNAL);
     }
 }
@@ -270,6 +270,38 @@ static bool _begin_life (struct fork_server *server, int number)
     return false;
 }
 
+/* Checks. */
+
+/* As a life of the user's, with nothing of the task's stdin and output. */
+static void __attribute__ ((noreturn)) _check (const struct fork_server *server,
+                                               const struct check_order *order)
+{
+    int null = open ("/dev/null", O_RDWR | O_CLOEXEC);
+
+    close (server->children);
+    dup2 (null, STDIN_FILENO);
+    dup2 (server->input, STDOUT_FILENO);
+    dup2 (null, STDERR_FILENO);
+    fork_server_take_signals (&server->mask);
+    server->make_check (order);
+    _exit (127);
+}
+
+static void _begin_check (struct fork_server *server, const struct check_order *order)
+{
+    struct fork_reply reply = { .kind = FORK_FAILED, .pid = fork () };
+
+    if (reply.pid == 0)
+        _check (server, order);
+    if (reply.pid > 0) {
+        reply.kind = FORK_BEGUN;
+        server->check = reply.pid;
+    } else
+        errtext_set (&reply.error, "%s", strerror (errno));
+    close (server->input);
+    send (server->requests, &reply, sizeof (reply), MSG_NOSIGNAL);
+}
+
 /* An answer that comes with a request is the one from now on. False if what is to come has not. */
 static bool _take_descriptors (struct fork_server *server, const struct fork_request *request,
                                const struct cmsghdr *control)
@@ -365,7 +397,9 @@ static int _serve (struct fork_server *server)
     proc_children (getpid (), _leave_out, server);
     _say_ready (server);
     while (_await_request (server, &request))
-        if (_begin_life (server, request.life)) {
+        if (request.check.number > 0)
+            _begin_check (server, &request.check);
+        else if (_begin_life (server, request.life)) {
             if (request.life > 0)
                 _restore (&shared);
             memcpy (server->at, request.at, sizeof (server->at));

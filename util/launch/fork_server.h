@@ -26,6 +26,7 @@
 #include <sys/types.h>
 
 #include "common/iso_time.h"
+#include "protocol/check.h"
 
 #define FORK_SERVER_MOST_OTHERS 32
 
@@ -37,11 +38,13 @@ struct fork_server {
     int port;                   /* a bound socket that the first life's exec closes; -1: none */
     int answer;                 /* a file with the answer of the present life; -1: the first one */
     char at[ISO_TIME_SIZE];     /* when the present life was ordered */
+    void (*make_check) (
+        const struct check_order *order); /* execute it in this process; returns if that fails */
 
     /* While it serves. */
     int children;               /* a signalfd for SIGCHLD */
     int input;                  /* stdin of the life that is to begin; -1: the task's */
-    pid_t life;                 /* 0: none runs */
+    pid_t life, check; /* 0: none runs */
     pid_t other[FORK_SERVER_MOST_OTHERS];  /* children that belong to no life */
     int others;
 };

@@ -17,6 +17,7 @@
 #include "common/helper.h"
 #include "common/netlist.h"
 #include "common/number.h"
+#include "common/preflight.h"
 #include "common/tasklist.h"
 #include "common/value.h"
 #include "options.h"
@@ -239,6 +240,8 @@ struct frame *srun_config_encode (const struct srun_facts *facts, const struct c
     RENDEZVOUS_CONFIG_WORDS (SET_WORD)
     if (config.task.batch_host)
         config.task.if_abandoned = options_value (OPTION_IF_ABANDONED);
+    if (preflight_is_on (options_value (OPTION_PREFLIGHT)))
+        config.task.preflight = options_value (OPTION_PREFLIGHT);
     config.het_group = cmdline_find (&facts->options, &het_group_option);
     _set_append (&config, facts);
     _set_requeue (&config);

@@ -5,6 +5,7 @@
 
 #include "task.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -261,6 +262,38 @@ void task_resume (void)
     task_begin ();
 }
 
+/*
+ * In a child of the fork server: tf-supervise is executed once more, with the environment of the job and
+ * without the launch's own variables.
+ */
+static void _make_check (const struct check_order *order)
+{
+    static char name[] = "tf-supervise", option[] = CHECK_ARGUMENT, node[] = "node", link[] = "link",
+                serve[] = "serve", connect[] = "connect";
+    char tokens[2 * CONTACT_TOKEN], port[16], log_dir[PATH_MAX] = "";
+    const struct task_info *info = &prepared.info;
+    struct address_text room;
+    char *argv[] = { name, option, NULL, NULL, NULL, NULL, NULL };
+
+    environment_clean ();
+    if (order->port > 0) {
+        snprintf (port, sizeof (port), "%d", order->port);
+        snprintf (tokens, sizeof (tokens), "%s %s", prepared.contact.token, prepared.contact.server_token);
+        address_print (&order->peer, &room);
+        memcpy (&argv[2], (char *[]){ link, room.text, port, order->serves ? serve : connect },
+                4 * sizeof (char *));
+        launcher_set (CHECK_TOKENS, tokens);
+    } else {
+        if (info->logs)
+            snprintf (log_dir, sizeof (log_dir), "%s", info->log_dir.path);
+        memcpy (&argv[2],
+                (char *[]){ node, (char *)(uintptr_t)prepared.answer.answer.options.preflight, log_dir },
+                3 * sizeof (char *));
+    }
+    execve (info->supervisor, argv, (char **)(uintptr_t)launcher_environment ());
+    dprintf (STDOUT_FILENO, "bad %s: %s\n", info->supervisor, strerror (errno));
+}
+
 /* What is left to do between the answer and the program. */
 static void _use_answer (const struct task_of_slurm *slurm, const struct address *srun)
 {
@@ -270,8 +303,11 @@ static void _use_answer (const struct task_of_slurm *slurm, const struct address
     struct output output;
     int watch = _open_watch (&info->registration, &answer->answer, &prepared.watch);
 
-    prepared.server =
-        (struct fork_server){ .may_restart = answer->answer.restart.times > 0, .port = -1, .answer = -1 };
+    prepared.server = (struct fork_server){ .may_restart = answer->answer.restart.times > 0
+                                                           || answer->answer.options.preflight,
+                                            .port = -1,
+                                            .answer = -1,
+                                            .make_check = _make_check };
     prepared.program =
         (struct program){ .node = info->registration.node, .step = info->registration.step, .log = -1 };
     if (watch >= 0)
@@ -291,7 +327,7 @@ static void _use_answer (const struct task_of_slurm *slurm, const struct address
         port_leave (info->master_port);
     else
         port_release (info->master_port);
-    if (prepared.server.may_restart)
+    if (answer->answer.restart.times > 0)
         _print_pmi_limit (&info->registration);
     output = _open_output (info, answer);
     output.watch = watch;

@@ -15,6 +15,9 @@
 #define EXIT_REPORT_MAX_SIGNAL 64   /* Linux's highest */
 #define EXIT_REPORT_HUNG_CODE 124   /* the exit code of a task that hung, as of timeout (1) */
 
+#define EXIT_REPORT_REFUSED_CODE \
+    125 /* of a step that the preflight has refused, as of a failure of timeout (1) itself */
+
 /* The exit code that stands for the end by a signal, as of a shell. */
 #define EXIT_REPORT_SIGNAL_CODE(signal) (128 + (signal))
 

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "check.h"
 #include "common/errtext.h"
 #include "common/iso_time.h"
 
@@ -23,6 +24,7 @@ struct fork_request {
     int life;                   /* its number: 0 is the first one */
     char at[ISO_TIME_SIZE];     /* when it was ordered, for the task's log */
     bool answer, input;         /* these descriptors come with it, in this order */
+    struct check_order check;   /* with .number: no life, but this check; `input` is its output */
 };
 
 #define FORK_MOST_DESCRIPTORS 2
@@ -30,7 +32,7 @@ struct fork_request {
 struct fork_reply {
     enum fork_reply_kind {
         FORK_READY,             /* it serves */
-        FORK_BEGUN,             /* the life begins */
+        FORK_BEGUN,             /* the life or the check begins */
         FORK_FAILED,            /* it does not */
         FORK_ENDED,             /* it has ended; at any time */
     } kind;

@@ -25,12 +25,13 @@ static const char *const stop_name[] = {
 
 /* clang-format off */
 static const struct field row[] = {
-    FIELD ("LIFE", life, NUMBER, FIELD_NEEDED, 0, LIFE_REPORT_MAX),
+    FIELD ("LIFE", life, NUMBER, FIELD_OPTIONAL, 0, LIFE_REPORT_MAX, .absent = GOAL_NO_LIFE),
     FIELD ("STOP", stop, NAME, FIELD_NEEDED, 0, GOAL_SAVE, .names = stop_name),
     FIELD ("REPORT", report, NUMBER, FIELD_OPTIONAL, 0, INT_MAX),
     FIELD ("LEAVE", leave, FLAG, FIELD_OPTIONAL),
     FIELD ("EXIT_CODE", code, NUMBER, FIELD_OPTIONAL, 0, EXIT_REPORT_MAX_CODE, .absent = GOAL_OWN_CODE),
     FIELD ("QUESTION", question, NUMBER, FIELD_OPTIONAL, 0, INT_MAX),
+    FIELD_PART_AT (check, check_order_fields),
 };
 /* clang-format on */
 

@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 
+#include "check.h"
 #include "common/errtext.h"
 #include "frame.h"
 
@@ -27,20 +28,25 @@ enum goal_stop {
 #define GOAL_OWN_CODE (-1)
 
 struct goal {
-    int life;                       /* that is to run, from 0; those before it have ended */
+    int life; /* that is to run, from 0, or GOAL_NO_LIFE; those before it have ended */
     enum goal_stop stop;            /* ... or this: also what an earlier life has left */
     int report;                     /* the number of the last report of an end that has arrived; 0: none */
     bool leave;                     /* there is no other life: the supervisor may exit, */
     int code; /* with which it leaves, even if no other goal comes; or GOAL_OWN_CODE */
     int question; /* higher than before: report the activity at once */
+    struct check_order check; /* of its node, before a life begins */
 };
+
+#define GOAL_NO_LIFE (-1)
+#define GOAL_UNTOLD (-2)
 
 #define GOAL_FIRST ((struct goal){ .code = GOAL_OWN_CODE })
 
 static inline bool goal_is_same (const struct goal *one, const struct goal *other)
 {
     return one->life == other->life && one->stop == other->stop && one->report == other->report
-           && one->leave == other->leave && one->code == other->code && one->question == other->question;
+           && one->leave == other->leave && one->code == other->code && one->question == other->question
+           && one->check.number == other->check.number;
 }
 
 /* NULL if there is no memory. */

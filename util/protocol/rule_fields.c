@@ -32,6 +32,7 @@ static const struct field watch_rule[] = {
 static const struct field task_options[] = {
     FIELD ("BATCH_HOST", batch_host, TEXT, FIELD_OPTIONAL),
     FIELD ("IF_ABANDONED", if_abandoned, TEXT, FIELD_OPTIONAL),
+    FIELD ("PREFLIGHT", preflight, TEXT, FIELD_OPTIONAL),
 };
 #undef MESSAGE
 

@@ -30,6 +30,7 @@ struct watch_rule {
 struct task_options {
     const char *batch_host;     /* srun's node, to be asked about (supervise/abandoned.h); or NULL */
     const char *if_abandoned;   /* --tf-if-abandoned, if there is one: what to do then */
+    const char *preflight; /* --tf-preflight (common/preflight.h), or NULL */
 };
 
 /* The same as parts of a message (fields.h). */

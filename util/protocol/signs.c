@@ -46,7 +46,7 @@ static const struct field_other unanswered = { _add_unanswered, _take_unanswered
 /* clang-format off */
 static const struct field row[] = {
     FIELD ("SIGNS", source, NAME, FIELD_NEEDED, 0, SIGNS_DONE, .names = source_name),
-    FIELD ("LIFE", life, NUMBER, FIELD_NEEDED, 0, LIFE_REPORT_MAX),
+    FIELD ("LIFE", life, NUMBER, FIELD_OPTIONAL, 0, LIFE_REPORT_MAX, .absent = -1),
     FIELD ("OVERDUE", overdue, FLAG, FIELD_OPTIONAL),
     FIELD ("STOPPED", stopped, FLAG, FIELD_OPTIONAL),
     FIELD ("SUSPENDED", suspended, FLAG, FIELD_OPTIONAL),

@@ -35,7 +35,7 @@ struct signs_address {
 };
 
 struct signs {
-    int life;                   /* of the task, from 0 */
+    int life; /* of the task, from 0; -1: none has begun */
     enum signs_source source;
     bool overdue;               /* the next one is */
     bool stopped;               /* a process of the program is, by a signal; not told if they move */

@@ -31,6 +31,7 @@ static const struct field past_runs[] = {
     COUNT ("NOTICING_S", seconds[5]),
     COUNT ("PAUSING_S", seconds[6]),
     COUNT ("SUSPENDED_S", seconds[7]),
+    COUNT ("PREFLIGHT_S", seconds[8]),
     COUNT ("FIRST_S", first),
     COUNT ("REPEATED_STEPS", repeated_steps),
     COUNT ("RESTARTS", restarts),

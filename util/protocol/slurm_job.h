@@ -13,7 +13,7 @@
 #include "fields.h"
 
 /* In the order of enum ledger_account (job/model.h). */
-#define PAST_RUNS_ACCOUNTS 8
+#define PAST_RUNS_ACCOUNTS 9
 
 /* The runs of a job that --tf-requeue has joined. They stand in the job's comment, where Slurm keeps them. */
 struct past_runs {

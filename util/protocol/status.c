@@ -22,6 +22,7 @@ static const struct field row[] = {
     { .type = FIELD_PART, .need = FIELD_GIVEN, .part = &ended_fields, .given = FIELD_AT (ended, bool) },
     FIELD_ROWS_AT (life, life_report_asked_fields),
     FIELD_ROWS_AT (signs, signs_fields),
+    FIELD_PART_AT (check, check_report_fields),
 };
 /* clang-format on */
 

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 
+#include "check.h"
 #include "common/errtext.h"
 #include "exit_report.h"
 #include "failure_text.h"
@@ -23,6 +24,7 @@ struct status {
     struct life_report life;
     struct failure_text failure;
     struct signs signs;             /* of this life */
+    struct check_report check; /* the last one of its node; .number 0: none */
 };
 
 /*

@@ -27,7 +27,8 @@ static const char *_how (const struct rank *rank, bool cell, struct exit_report_
     const struct exit_report *report = &rank_end (rank)->report;
 
     if (rank->replaced_by)
-        snprintf (room->text, sizeof (room->text), "lost, now rank %d", rank->replaced_by->number);
+        snprintf (room->text, sizeof (room->text), "%s, now rank %d", rank->suspect ? "bad node" : "lost",
+                  rank->replaced_by->number);
     else if (rank->lost)
         return rank->away == NEVER ? "not known" : "lost";
     else if (cell)

@@ -80,7 +80,7 @@ static void _describe_costs (const struct ledger *l, char *buf, size_t size)
 
 const char *ledger_text (const struct ledger *l, char *buf, size_t size)
 {
-    char costs[320] = "", suspended[64] = "", first[64] = "", last[48] = "";
+    char costs[320] = "", suspended[64] = "", first[64] = "", checks[64] = "", last[48] = "";
     struct amount_text all, work, room;
     int64_t total = ledger_total (l);
     int64_t progress = l->says ? l->ms[LEDGER_PROGRESS] : l->ms[LEDGER_STARTING];
@@ -89,15 +89,18 @@ const char *ledger_text (const struct ledger *l, char *buf, size_t size)
     _describe_costs (l, costs, sizeof (costs));
     if (start >= 500)
         snprintf (first, sizeof (first), ", %s start-up", amount_duration (start, &room));
+    if (l->ms[LEDGER_PREFLIGHT] >= 500)
+        snprintf (checks, sizeof (checks), ", %s preflight",
+                  amount_duration (l->ms[LEDGER_PREFLIGHT], &room));
     if (l->ms[LEDGER_SUSPENDED] > 0)
         snprintf (suspended, sizeof (suspended), ", %s suspended",
                   amount_duration (l->ms[LEDGER_SUSPENDED], &room));
     if (ledger_last_step (l) > 0)
         snprintf (last, sizeof (last), " (last: %s)", amount_number (ledger_last_step (l), &room));
-    snprintf (buf, size, "%s in total, %s (%d %%) %s%s%s%s%s", amount_duration (total, &all),
+    snprintf (buf, size, "%s in total, %s (%d %%) %s%s%s%s%s%s", amount_duration (total, &all),
               amount_duration (progress, &work), total > 0 ? (int)((100 * progress + total / 2) / total) : 0,
-              l->says ? "new training steps" : "running (no training steps reported)", last, first, costs,
-              suspended);
+              l->says ? "new training steps" : "running (no training steps reported)", last, first, checks,
+              costs, suspended);
     return buf;
 }
 

@@ -23,6 +23,7 @@
 #include "events.h"
 #include "job/ledger.h"
 #include "ledger_text.h"
+#include "preflight_text.h"
 #include "job/alone.h"
 #include "job/unanswered.h"
 #include "rank_names.h"
@@ -142,6 +143,17 @@ static void _ps_failed (const struct narrator *n, const struct rank *rank, const
                      step, name, _failed (report, &room));
 }
 
+static void _refused (const struct narrator *n)
+{
+    char nodes[1024];
+
+    preflight_text_nodes (n->roster, ",", nodes, sizeof (nodes));
+    console_say (
+        "error: spank_tf: %s: the preflight has refused the step, and no program was started (exit code %d). "
+        "Leave bad nodes out (--exclude=%s), add spares, or use --tf-preflight=warn",
+        step_name (n->step), EXIT_REPORT_REFUSED_CODE, nodes);
+}
+
 /* A cluster without a ps has lost a task. */
 static void _task_failed (const struct narrator *n, const struct fact *fact, const char *name)
 {
@@ -165,6 +177,8 @@ static void _over (const struct narrator *n, const struct fact *fact)
     char name[RANK_NAME_SIZE];
 
     restart_lines_flush (n->lines);
+    if (fact->cause == FINISH_REFUSED)
+        _refused (n);
     if (fact->cause != FINISH_PS_FAILED && fact->cause != FINISH_TASK_FAILED)
         return;
     _name (rank, name);
@@ -253,6 +267,7 @@ static void _replaced (const struct narrator *n, const struct fact *fact)
         case FACT_FAILS_AGAIN:
             snprintf (because, sizeof (because), "failed first three times without progress");
             break;
+        case FACT_IS_SUSPECT: return; /* the line of its node says so */
     }
     for (int i = 0; i < fact->count; i++) {
         const struct rank *lost = fact->ranks[i].rank, *spare = lost->replaced_by;
@@ -265,6 +280,27 @@ static void _replaced (const struct narrator *n, const struct fact *fact)
     console_say ("spank_tf: %s: %s, and replaced: %s. %s (restarts left without progress: %d)",
                  step_name (n->step), because, list_text_end (&list),
                  fact->joined ? "It is restarted with the other tasks" : then, fact->left);
+}
+
+/* The preflight. */
+
+static void _suspect (const struct narrator *n, const struct rank *rank)
+{
+    struct preflight_rule rule;
+    char reason[PREFLIGHT_TEXT_SIZE], result[1024];
+
+    preflight_parse (&rule, n->config->task.preflight, NULL);
+    console_say ("spank_tf: %s: %s did not pass the preflight: %s. Result: %s", step_name (n->step),
+                 rank->node, preflight_text_reason (rank, n->config, reason, sizeof (reason)),
+                 preflight_text_result (n->roster, rank, rule.warn, result, sizeof (result)));
+}
+
+static void _unreached (const struct narrator *n, const struct rank *rank)
+{
+    console_say (
+        "spank_tf: %s: preflight: %s and %s do not reach each other, and both reach other nodes. Check "
+        "firewalls and routes between these two",
+        step_name (n->step), rank->node, rank->check.unreached->node);
 }
 
 /* Hangs. */
@@ -400,7 +436,7 @@ static int _replacements (const struct roster *roster)
     int count = 0;
 
     for (int i = 0; i < roster->tasks; i++)
-        count += roster->rank[i].replaced_by != NULL;
+        count += roster->rank[i].replaced_by && !roster->rank[i].suspect;
     return count;
 }
 
@@ -627,6 +663,8 @@ static void _ended (const struct narrator *n, const struct fact *fact)
         failure = NULL;
     else if (fact->waited > 0 && first && first->cut)
         _waited (n, fact);
+    else if (fact->cause == FINISH_REFUSED)
+        failure = NULL; /* its line has been printed */
     else if ((failure = end_text_failure (roster, text, sizeof (text))) && saved)
         console_say ("spank_tf: %s: %s", step, failure);
     else if (failure)
@@ -679,6 +717,8 @@ void narrator_tell (struct step *step, struct restart_lines *lines, const struct
         case FACT_UNHEARD: _tell_unheard (n, fact); break;
         case FACT_HEARD: _tell_heard (n, fact); break;
         case FACT_REPLACED: _replaced (n, fact); break;
+        case FACT_SUSPECT: _suspect (n, fact->rank); break;
+        case FACT_UNREACHED: _unreached (n, fact->rank); break;
         case FACT_HANG: _hang (n, fact); break;
         case FACT_UNWATCHED: _unwatched (n, fact); break;
         case FACT_ASKED: _asked_to_end (n, fact); break;

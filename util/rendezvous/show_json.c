@@ -10,12 +10,14 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "cluster_table.h"
 #include "common/logdir.h"
 #include "common/printable.h"
 #include "job/ledger.h"
+#include "preflight_text.h"
 #include "wall_clock.h"
 #include "job/ends.h"
 #include "job/place.h"
@@ -262,11 +264,31 @@ static char *_heartbeat_object (const struct roster *roster, const struct fact *
     return _line (object, json_array (), 0);
 }
 
+static char *_suspect_object (const struct roster *roster, const struct rank *rank,
+                              const struct rendezvous_config *config, int left)
+{
+    json_t *object = _object ("suspect", roster, config, left), *tasks = json_array ();
+    char reason[PREFLIGHT_TEXT_SIZE];
+    int count = 0;
+
+    json_object_set_new (object, "node", json_string (rank->node));
+    json_object_set_new (object, "item", json_string (preflight_text_item (rank)));
+    _add_text (object, "reason", preflight_text_reason (rank, config, reason, sizeof (reason)));
+    for (const struct rank *r = roster->rank; r < roster->rank + roster->tasks; r++)
+        if (strcmp (r->node, rank->node) == 0) {
+            json_array_append_new (tasks, _task (r));
+            count++;
+        }
+    return _line (object, tasks, count);
+}
+
 char *show_json_fact (const struct roster *roster, const struct fact *fact,
                       const struct rendezvous_config *config)
 {
     if (fact->kind == FACT_HEARTBEAT)
         return _heartbeat_object (roster, fact, config);
+    if (fact->kind == FACT_SUSPECT)
+        return _suspect_object (roster, fact->rank, config, fact->left);
     if (fact->count == 0)
         return NULL;
     switch (fact->kind) {
@@ -288,11 +310,11 @@ static json_t *_ledger (const struct ledger *l)
         enum ledger_account account;
         bool known;
     } row[] = {
-        { "launch_s", LEDGER_LAUNCH, true },       { "progress_s", LEDGER_PROGRESS, says },
-        { "repeated_s", LEDGER_REPEATED, says },   { "noticing_s", LEDGER_NOTICING, true },
-        { "pausing_s", LEDGER_PAUSING, true },     { "starting_s", LEDGER_STARTING, says },
-        { "waiting_s", LEDGER_WAITING, says },     { "running_s", LEDGER_STARTING, !says },
-        { "suspended_s", LEDGER_SUSPENDED, true },
+        { "launch_s", LEDGER_LAUNCH, true },     { "preflight_s", LEDGER_PREFLIGHT, true },
+        { "progress_s", LEDGER_PROGRESS, says }, { "repeated_s", LEDGER_REPEATED, says },
+        { "noticing_s", LEDGER_NOTICING, true }, { "pausing_s", LEDGER_PAUSING, true },
+        { "starting_s", LEDGER_STARTING, says }, { "waiting_s", LEDGER_WAITING, says },
+        { "running_s", LEDGER_STARTING, !says }, { "suspended_s", LEDGER_SUSPENDED, true },
     };
 
     for (size_t i = 0; i < sizeof (row) / sizeof (row[0]); i++)

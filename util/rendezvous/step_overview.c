@@ -40,6 +40,7 @@ static enum overview_phase _phase (const struct step_view *view)
         return OVERVIEW_ENDS;
     switch (job->ledger.account) {
         case LEDGER_STARTING: return job->ledger.says ? OVERVIEW_STARTS : OVERVIEW_RUNS;
+        case LEDGER_PREFLIGHT:
         case LEDGER_WAITING: return OVERVIEW_STARTS;
         case LEDGER_REPEATED: return OVERVIEW_REPEATS;
         case LEDGER_PROGRESS: return OVERVIEW_TRAINS;

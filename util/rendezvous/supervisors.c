@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 
 #include "common/silence.h"
 #include "console.h"
@@ -106,7 +107,7 @@ static bool _needs_supervisors (const struct server *server, const struct job *j
 {
     return duties_need_supervisors (job) || server->config.show || step_log_dir (server->step)
            || server->config.restart.times > 0 || server->config.watch.seconds > 0
-           || server->config.requeue > 0;
+           || server->config.requeue > 0 || server->config.task.preflight;
 }
 
 /*
@@ -232,9 +233,10 @@ static void _send_goals (struct server *server)
     for (int i = 0; i < roster->tasks; i++) {
         struct rank *rank = &roster->rank[i];
 
-        if (job_tells (server->job, rank, may_leave, &goal, &begins))
+        if (job_tells (server->job, rank, may_leave, &goal, &begins)) {
+            goal.check.sent = time (NULL);
             _send_goal (server, rank->peer, &goal, begins);
-        else
+        } else
             leaves = leaves || (goal.leave && rank->link == LINK_UP && !rank->told.leave);
     }
     if (leaves && !server->leaves)

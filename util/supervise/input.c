@@ -23,7 +23,8 @@ void input_init (struct input *input, const struct supervisor_config *config)
 
     /* Nothing may be dropped before the first life; but a spare may never have one. */
     *input = (struct input){ .from = -1, .to = -1, .begun = config->spare };
-    if (config->restart.times == 0 || fstat (STDIN_FILENO, &st) < 0 || !S_ISFIFO (st.st_mode))
+    if ((config->restart.times == 0 && !config->options.preflight) || fstat (STDIN_FILENO, &st) < 0
+        || !S_ISFIFO (st.st_mode))
         return;
     input->from = fcntl (STDIN_FILENO, F_DUPFD_CLOEXEC, SUPERVISOR_LAST_FD + 1);
     input->relays = input->from >= 0;

@@ -51,7 +51,7 @@ static ssize_t _send_request (struct lives *lives, struct fork_request request, 
     size_t count = 0;
     ssize_t n;
 
-    if ((request.answer = lives->answer >= 0))
+    if ((request.answer = lives->answer >= 0 && request.check.number == 0))
         fd[count++] = lives->answer;
     if ((request.input = input >= 0))
         fd[count++] = input;
@@ -64,9 +64,10 @@ static ssize_t _send_request (struct lives *lives, struct fork_request request, 
         msg.msg_controllen = CMSG_SPACE (count * sizeof (int));
     }
     n = sendmsg (lives->requests, &msg, MSG_NOSIGNAL);
-    if (lives->answer >= 0)
+    if (request.answer) {
         close (lives->answer);
-    lives->answer = -1;
+        lives->answer = -1;
+    }
     return n;
 }
 
@@ -74,10 +75,14 @@ static ssize_t _send_request (struct lives *lives, struct fork_request request, 
 static pid_t _receive_reply (struct lives *lives, struct errtext *err)
 {
     struct pollfd pfd = { .fd = lives->requests, .events = POLLIN };
-    struct fork_reply reply = { .kind = FORK_FAILED };
+    struct fork_reply reply = { .kind = FORK_ENDED };
+    bool came = true;
 
-    if ((poll (&pfd, 1, ANSWER_MS) != 1 && poll (&pfd, 1, RESUMED_MS) != 1)
-        || recv (lives->requests, &reply, sizeof (reply), MSG_DONTWAIT) != sizeof (reply)) {
+    /* A check may have ended that was killed, because a life is to begin. */
+    while (came && reply.kind == FORK_ENDED)
+        came = (poll (&pfd, 1, ANSWER_MS) == 1 || poll (&pfd, 1, RESUMED_MS) == 1)
+               && recv (lives->requests, &reply, sizeof (reply), MSG_DONTWAIT) == sizeof (reply);
+    if (!came) {
         errtext_set (err, DOES_NOT_ANSWER);
         /* If it replied later, that would be taken for its reply to another request. */
         lives_end (lives);
@@ -116,18 +121,29 @@ int lives_set_answer (struct lives *lives, struct frame *answer, struct errtext 
     return errtext_set (err, "its new answer: %s", strerror (errno));
 }
 
+static pid_t _request (struct lives *lives, const struct fork_request *request, int fd, struct errtext *err)
+{
+    if (!lives_can_restart (lives))
+        return errtext_set (err, HAS_ENDED);
+    if (_send_request (lives, *request, fd) < 0)
+        return errtext_set (err, DOES_NOT_ANSWER);
+    return _receive_reply (lives, err);
+}
+
+pid_t lives_check (struct lives *lives, const struct check_order *order, int output, struct errtext *err)
+{
+    struct fork_request request = { .check = *order };
+
+    return _request (lives, &request, output, err);
+}
+
 pid_t lives_begin (struct lives *lives, int number, int input, struct errtext *err)
 {
     struct fork_request request = { .life = number };
-    pid_t pid = -1;
+    pid_t pid;
 
     iso_time (time (NULL), request.at);
-    if (!lives_can_restart (lives))
-        errtext_set (err, HAS_ENDED);
-    else if (_send_request (lives, request, input) < 0)
-        errtext_set (err, DOES_NOT_ANSWER);
-    else
-        pid = _receive_reply (lives, err);
+    pid = _request (lives, &request, input, err);
     /* The fork server of a task that has one life has become that life. */
     if (pid == lives->fork_server) {
         lives->fork_server = 0;

@@ -129,9 +129,15 @@ bool machine_effect (struct machine *m, struct effect *effect)
 
 /* Lives. */
 
+/* If nothing is in the way: a spare, or a task that waits for the preflight, may begin one in any case. */
+static bool _may_have_another (const struct machine *m)
+{
+    return m->config->restart.times > 0 || m->idle;
+}
+
 bool machine_can_restart (const struct machine *m)
 {
-    return m->config->restart.times > 0 && !*m->cannot;
+    return _may_have_another (m) && !*m->cannot;
 }
 
 struct life_report machine_life (const struct machine *m, int64_t now)
@@ -139,12 +145,14 @@ struct life_report machine_life (const struct machine *m, int64_t now)
     bool can = machine_can_restart (m);
     int64_t ago = now - m->ended;
     struct life_report life = { .number = m->reports,
-                                .life = can ? m->number : -1,
+                                .life = !can            ? -1
+                                        : m->number < 0 ? 0
+                                                        : m->number,
                                 .ago_ms = m->idle         ? 0
                                           : ago < INT_MAX ? (int)ago
                                                           : INT_MAX };
 
-    if (m->config->restart.times > 0 && !can)
+    if (_may_have_another (m) && !can)
         life.cannot = m->cannot;
     life.asked_signal = signals_asked (&m->signals, &m->report, m->run, &life.asked_at);
     return life;
@@ -194,7 +202,7 @@ static void _begin (struct machine *m)
 void machine_begun (struct machine *m, int64_t now)
 {
     _advance (m, now);
-    m->fresh = m->number >= 0;
+    m->fresh = m->number >= 0 || m->idle;
     m->number = m->next;
     m->phase = MACHINE_RUNS;
     m->alive = true;
@@ -735,8 +743,7 @@ void machine_signal (struct machine *m, int64_t now, const struct signal *signal
     if (signals_take (&m->signals, signal, needed, m->run))
         _signal_program (m, signal);
     /* The rendezvous has learnt how the task ended; now there is something more to know. */
-    if (signals_may_ask (signal) && m->phase == MACHINE_ENDED && m->config->restart.times > 0
-        && _is_asked (m))
+    if (signals_may_ask (signal) && m->phase == MACHINE_ENDED && _may_have_another (m) && _is_asked (m))
         _report (m);
 }
 
@@ -754,7 +761,10 @@ void machine_slurmstepd_died (struct machine *m, int64_t now)
         _tell_no_life (m);
 }
 
-/* A spare is a task that has been stopped before its program started, and waits to be restarted. */
+/*
+ * A spare is a task that has been stopped before its program started, and waits to be restarted. So is each
+ * task before the preflight.
+ */
 void machine_start (struct machine *m, const struct supervisor_config *config, int64_t now)
 {
     *m = (struct machine){ .config = config, .number = -1, .phase = MACHINE_BEGINS };
@@ -763,9 +773,9 @@ void machine_start (struct machine *m, const struct supervisor_config *config, i
     m->now = m->run = now;
     m->lease.link = (struct link){ .heard = now, .since = now, .stands = true };
     m->lease.ended = -1;
-    if (m->config->spare) {
+    if (m->config->spare || m->config->options.preflight) {
         m->idle = true;
-        m->number = 0;
+        m->goal.life = GOAL_NO_LIFE;
         _end_as (m, (struct exit_report){ .kind = EXIT_REPORT_STOPPED }, 0);
     } else
         _add (m, EFFECT_BEGIN)->number = m->next;

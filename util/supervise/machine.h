@@ -70,10 +70,10 @@ struct machine {
     int64_t now;                    /* of the last input */
     int64_t run;                    /* the same, without the time in which the program could not run */
     int64_t frozen_until;           /* Slurm suspends the job soon: until then `run` stands still */
-    int number;                     /* of the present life; -1: none has begun; of a spare, 0 until then */
+    int number; /* of the present life; -1: none has begun */
     int next;                       /* in BEGINS, or before it: the life that is to begin */
     bool alive;                     /* the program has not ended */
-    bool idle;                      /* a spare that has not got a place: its phase is ENDED */
+    bool idle; /* a spare, or before the preflight: its phase is ENDED */
     bool orphaned;                  /* slurmstepd has died */
     char cannot[sizeof (struct errtext)];   /* why no other life can begin, or "" */
     bool fresh;                     /* a further life has just begun */

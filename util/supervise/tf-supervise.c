@@ -31,6 +31,7 @@
 
 #include "abandoned.h"
 #include "attempts.h"
+#include "checks.h"
 #include "common/child.h"
 #include "common/deadline.h"
 #include "common/descriptors.h"
@@ -48,6 +49,7 @@
 #include "listener.h"
 #include "lives.h"
 #include "machine.h"
+#include "node_check.h"
 #include "oom_kills.h"
 #include "protocol/answer.h"
 #include "protocol/exit_report.h"
@@ -87,6 +89,7 @@ struct supervisor {
     bool environment_seen;      /* _look_at_environment () */
     struct attempts attempts;
     struct abandoned abandoned;
+    struct checks checks;
     int64_t began;              /* the life */
     int started_ms;             /* so much later a program of the task was seen to serve; 0: not yet */
     int question;               /* of the rendezvous, the last */
@@ -172,6 +175,8 @@ static void _reap (struct supervisor *s)
     while (lives_next_end (&s->lives, &end))
         if (end.pid == s->task)
             _program_ended (s, end.status, end.unstarted);
+        else if (end.pid == s->checks.pid)
+            checks_ended (&s->checks, end.status, _now ());
 }
 
 /*
@@ -268,7 +273,8 @@ static void _tell (struct supervisor *s)
         status.life.asked_signal = machine_asked (&s->machine, &status.life.asked_at);
     status.life.address = s->listener.use;
     status.life.peers = s->peers;
-    signs->life = s->machine.number < 0 ? 0 : s->machine.number;
+    signs->life = s->machine.number;
+    status.check = checks_report (&s->checks);
     signs->suspended = s->suspended = machine_is_suspended (&s->machine, _now ());
     signs->started_ms = s->started_ms;
     signs->traceback_lost = s->traceback.cause.kind == CAUSE_CONNECTION;
@@ -381,7 +387,8 @@ static int _begin_program (struct supervisor *s, int number, struct errtext *err
 
 static void _begin_life (struct supervisor *s, int number)
 {
-    bool further = s->machine.number >= 0, prepared = s->lives.fork_server && !s->lives.serves;
+    bool further = s->machine.number >= 0 || s->machine.idle;
+    bool prepared = s->lives.fork_server && !s->lives.serves;
     struct frame *answer = NULL;
     bool fails;
     struct errtext err;
@@ -631,6 +638,21 @@ static void _look_at_attempts (struct supervisor *s)
     _tell (s);
 }
 
+/* Before a life. What a check has started does not outlive it. */
+static void _look_at_check (struct supervisor *s)
+{
+    struct checks *c = &s->checks;
+
+    checks_read (c);
+    if (checks_wait (c) && s->machine.phase == MACHINE_ENDED && s->lives.serves)
+        checks_begin (c, &s->lives, _now ());
+    if (!checks_kill (c, _now ()))
+        return;
+    descendants_kill (_apart (s));
+    if (checks_finish (c, _has_descendants (s), _now ()))
+        _tell (s);
+}
+
 static void _serve_uplink (struct supervisor *s, short revents)
 {
     const struct goal *goal = &s->uplink->goal;
@@ -648,6 +670,7 @@ static void _serve_uplink (struct supervisor *s, short revents)
         _tell (s);
     /* Slurm may have asked the task to end at this moment. */
     _read_signals (s);
+    checks_take (&s->checks, &goal->check);
     machine_goal (&s->machine, _now (), goal);
     _tell_asked (s);
 }
@@ -677,7 +700,7 @@ static void _serve_input (struct supervisor *s, const struct pollfd pfd[2])
                          "another run");
 }
 
-static void _wait (struct supervisor *s, struct pollfd pfd[7])
+static void _wait (struct supervisor *s, struct pollfd pfd[8])
 {
     struct deadline next = { .at_ms = machine_due (&s->machine) };
     bool listens = machine_listens (&s->machine);
@@ -693,12 +716,14 @@ static void _wait (struct supervisor *s, struct pollfd pfd[7])
     if (s->machine.phase == MACHINE_RUNS)
         next = deadline_min (next, deadline_min (s->listener.due, s->attempts.due));
     input_poll (&s->input, _waits_for_life (s), &pfd[5]);
-    poll (pfd, 7, deadline_left_ms (next));
+    checks_poll (&s->checks, &pfd[7]);
+    next = deadline_min (next, (struct deadline){ .at_ms = checks_due (&s->checks) });
+    poll (pfd, 8, deadline_left_ms (next));
 }
 
 static void _run (struct supervisor *s)
 {
-    struct pollfd pfd[7] = { { .fd = -1 } };
+    struct pollfd pfd[8] = { { .fd = -1 } };
 
     while (!s->left) {
         /* Before another life gets a pipe, of which nothing is known yet. */
@@ -722,6 +747,7 @@ static void _run (struct supervisor *s)
         if (machine_listens (&s->machine) && !s->left)
             _serve_uplink (s, pfd[1].revents);
         _perform_all (s);
+        _look_at_check (s);
         if (!s->left)
             _wait (s, pfd);
     }
@@ -748,6 +774,8 @@ static noreturn void _die_by (int number)
 
 static noreturn void _leave (struct supervisor *s)
 {
+    if (s->checks.pid)
+        descendants_kill (_apart (s));
     lives_finish (&s->lives);
     abandoned_finish (&s->abandoned);
     tee_finish (s->tee);
@@ -816,6 +844,7 @@ static int _prepare (struct supervisor *s, struct errtext *err)
     listener_init (&s->listener, s->config.task_port, s->config.master_port);
     attempts_init (&s->attempts);
     abandoned_init (&s->abandoned, &s->config);
+    checks_init (&s->checks, s->config.options.preflight);
     s->lives =
         (struct lives){ .fork_server = s->config.fork_server, .requests = SUPERVISOR_LIVES_FD, .answer = -1 };
     input_init (&s->input, &s->config);
@@ -832,6 +861,8 @@ int main (int argc, char *argv[])
 
     if (version_is_wanted (argc, argv))
         return version_print ();
+    if (argc > 1 && strcmp (argv[1], CHECK_ARGUMENT) == 0)
+        return node_check_main (argc, argv);
     if (fcntl (SUPERVISOR_RENDEZVOUS_FD, F_GETFD) < 0 || fcntl (SUPERVISOR_LIVES_FD, F_GETFD) < 0) {
         _print ("tf-supervise is started by spank_tf, for --tf-tasks\n");
         return 1;

@@ -1,0 +1,142 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Promises about --tf-preflight: which nodes are used, which are called bad, and that it ends.
+ */
+#include "config.h"
+
+#include "promises.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "oracle.h"
+
+static bool _warns (const struct plan *plan)
+{
+    return strstr (plan->config.task.preflight, "warn");
+}
+
+/* Links are compared among these: the others have checked themselves. */
+static int _able (const struct plan *plan)
+{
+    int able = 0;
+
+    for (int i = 0; i < plan->nodes; i++)
+        able += plan->health[i] != FAILS && plan->health[i] != HANGS;
+    return able;
+}
+
+static int _count (const struct plan *plan, enum health health)
+{
+    int count = 0;
+
+    for (int i = 0; i < plan->nodes; i++)
+        count += plan->health[i] == health;
+    return count;
+}
+
+/* A node that fails itself is found in any case; one whose links are bad among enough that are good. */
+static bool _is_found (const struct plan *plan, int node)
+{
+    int able = _able (plan), bad = _count (plan, SLOW) + _count (plan, DEAF);
+
+    if (plan->health[node] == FAILS || plan->health[node] == HANGS)
+        return true;
+    return plan->health[node] != HEALTHY && plan->firewall[0] < 0 && able > 2 && 2 * bad < able;
+}
+
+/* As at the beginning. */
+static int _spares_on_good_nodes (const struct plan *plan)
+{
+    int spares = 0;
+
+    for (int i = 0; i < plan->tasks; i++)
+        spares += plan->kind[i] == RULES_SPARE && plan->health[plan->node[i]] == HEALTHY;
+    return spares;
+}
+
+static int _places_on_bad_nodes (const struct plan *plan)
+{
+    int places = 0;
+
+    for (int i = 0; i < plan->tasks; i++)
+        places += plan->kind[i] != RULES_SPARE && plan->health[plan->node[i]] != HEALTHY;
+    return places;
+}
+
+/*
+ * guide/bad-nodes.md: "No task starts on a node that did not pass": its tasks get spares, or the step is
+ * refused; with warn, if there are spares enough. Links of a node that is cut off cannot be checked.
+ */
+const char *a_bad_node_is_not_used (const struct history *h)
+{
+    const struct plan *plan = h->plan;
+
+    if (!plan->config.task.preflight
+        || (_warns (plan)
+            && (_spares_on_good_nodes (plan) < _places_on_bad_nodes (plan) || plan->disturbances > 0)))
+        return NULL;
+    EACH (note, h) {
+        int node = plan->node[note->rank < 0 ? 0 : note->rank];
+
+        if (note->kind == BEGAN && _is_found (plan, node)
+            && (plan->health[node] == FAILS || plan->health[node] == HANGS || plan->disturbances == 0))
+            return oracle_broken (note, "begins on a bad node", node + 1);
+    }
+    return NULL;
+}
+
+/*
+ * "A node is never called bad because of one other node". For what it has found itself in any case, and
+ * otherwise if nothing disturbs the step.
+ */
+const char *a_good_node_is_not_condemned (const struct history *h)
+{
+    const struct plan *plan = h->plan;
+    int bad = _count (plan, SLOW) + _count (plan, DEAF);
+
+    if (!plan->config.task.preflight)
+        return NULL;
+    EACH (note, h) {
+        int node = plan->node[note->rank < 0 ? 0 : note->rank];
+
+        if (note->kind != TOLD || note->number != FACT_SUSPECT || plan->health[node] != HEALTHY)
+            continue;
+        if (note->status == FOUND_PROGRAM || (plan->disturbances == 0 && bad <= 1))
+            return oracle_broken (note, "is called bad, and is good: found", note->status);
+    }
+    return NULL;
+}
+
+/* All begin, in a step whose nodes are good and which nothing disturbs but a firewall between two of them. */
+const char *a_step_with_good_nodes_begins (const struct history *h)
+{
+    const struct plan *plan = h->plan;
+    bool begun[MOST_RANKS] = { false };
+
+    if (!plan->config.task.preflight || plan->disturbances > 0 || _count (plan, HEALTHY) < plan->nodes)
+        return NULL;
+    EACH (note, h)
+        if (note->kind == BEGAN)
+            begun[note->rank] = true;
+    for (int i = 0; i < plan->tasks; i++)
+        if (plan->kind[i] != RULES_SPARE && !begun[i])
+            return oracle_tell ("rank %d has never begun", i);
+    return NULL;
+}
+
+/* Of an undisturbed step: so long after its launch all begin, or none ever does. */
+#define MOST_MS 12000
+
+const char *the_preflight_ends (const struct history *h)
+{
+    const struct plan *plan = h->plan;
+
+    if (!plan->config.task.preflight || plan->disturbances > 0)
+        return NULL;
+    EACH (note, h)
+        if ((note->kind == BEGAN && note->life == 0) || note->kind == SRUN_ENDED)
+            return note->at <= h->begin + MOST_MS ? NULL : oracle_broken (note, "comes late", note->kind);
+    return "nothing has begun, and srun has not ended";
+}

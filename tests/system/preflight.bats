@@ -1,0 +1,103 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# --tf-preflight: what is checked on real nodes, and what becomes of a bad one.
+
+load ../common
+load launch
+
+setup_file ()
+{
+    start_cluster --nodes 4
+}
+
+before_test ()
+{
+    work=$SPANK_TF_CLUSTER/work
+    check=$work/check
+    out=$BATS_TEST_TMPDIR/srun.out
+    find "$work" -mindepth 1 -delete
+}
+
+after_test ()
+{
+    "$tests/cluster" run --on "$(node 2)" -- sh -c 'tc qdisc del dev eth0 root; iptables -F; true' 2> /dev/null
+    nothing_left
+}
+
+# The program of the preflight is this script; it is bad on node 2 where it says so.
+write_check ()
+{
+    printf '#!/bin/sh\nis_2 () { [ "$SLURMD_NODENAME" = %s ]; }\n%s\n' "$(node 2)" "$1" > "$check"
+    chmod 755 "$check"
+}
+
+# preflight NODES LIST ITEMS COMMAND…: the output, and the exit code in `code`.
+preflight ()
+{
+    code=0
+    # shellcheck disable=SC2086  # several options
+    slurm srun -N"$1" ${list_options:-} --tf-tasks="$2" --tf-preflight="$3" "${@:4}" > "$out" 2>&1 || code=$?
+}
+
+expects ()
+{
+    grep -qF -e "$1" "$out" || fail "no \"$1\": $(< "$out")"
+}
+
+# bats test_tags=core
+@test "good nodes pass all checks, and programs start as their first run" {
+    preflight 3 worker:3 yes sh -c 'echo "run ${SLURM_TF_RESTART:-first}"'
+    [ "$code" -eq 0 ] && [ "$(grep -c '^run first$' "$out")" -eq 3 ] || fail "$(< "$out")"
+    [ "$(wc -l < "$out")" -eq 3 ] || fail "it prints more: $(< "$out")"
+    [ -z "$(find "$work" -name '.spank_tf*')" ]
+}
+
+# bats test_tags=core
+@test "a bad node's task gets a spare before anything starts, without a restart" {
+    write_check '! is_2 || { echo first; echo "GPU 3 is bad"; exit 4; }'
+    list_options="--no-kill --tf-restart=1" preflight 4 worker:3,spare "$check" sh -c 'echo "on $SLURMD_NODENAME run ${SLURM_TF_RESTART:-first}"'
+    [ "$code" -eq 0 ]
+    expects "$(node 2) did not pass the preflight: $check: \"GPU 3 is bad\". Result: worker 1 (rank 1) is now rank 3 on $(node 4)"
+    expects "on $(node 4) run first"
+    ! grep -q "^on $(node 2)" "$out" || fail "$(< "$out")"
+}
+
+@test "without a spare the step is refused with 125, and with warn it starts" {
+    write_check '! is_2 || exit 4'
+    preflight 2 worker:2 "$check" touch "$work/started"
+    [ "$code" -eq 125 ] && [ ! -e "$work/started" ]
+    expects "$check: exit code 4, and no output. Result: no spare is free for its tasks"
+    expects "the preflight has refused the step, and no program was started (exit code 125). Leave bad nodes out (--exclude=$(node 2))"
+    ! grep -q "first failure" "$out"
+    preflight 2 worker:2 "$check,warn" touch "$work/started"
+    [ "$code" -eq 0 ] && [ -e "$work/started" ]
+    expects "its tasks start there all the same (warn)"
+}
+
+@test "a program that hangs, forks, prints a megabyte, is not there or not executable ends, and leaves nothing" {
+    write_check 'setsid sleep 987 & sleep 988'
+    preflight 2 worker:2 "$check,timeout=1" true
+    [ "$code" -eq 125 ]
+    expects "$check: no result within 1 s"
+    write_check 'setsid sleep 987 > /dev/null 2>&1 & head -c 1500000 /dev/zero | tr "\0" x; exit 0'
+    preflight 2 worker:2 "$check" sh -c 'pgrep -u "$(id -u)" -x sleep'
+    [ "$code" -eq 1 ] || fail "something is left: $(< "$out")"
+    write_check 'head -c 1500000 /dev/zero | tr "\0" x; echo; echo last; exit 1'
+    preflight 2 worker:2 "$check" true
+    expects "$check: \"last\""
+    chmod 644 "$check"
+    preflight 2 worker:2 "$check" true
+    expects "$check: cannot be executed: Permission denied"
+    preflight 2 worker:2 "$check.not" true
+    expects "$check.not: cannot be executed: No such file or directory"
+}
+
+@test "a slow link is compared with the others, and a node that reaches nobody is found" {
+    "$tests/cluster" run --on "$(node 2)" -- tc qdisc add dev eth0 root tbf rate 20mbit burst 64kbit latency 100ms
+    preflight 4 worker:4 links true
+    "$tests/cluster" run --on "$(node 2)" -- tc qdisc del dev eth0 root
+    [ "$code" -eq 125 ] && [ "$(grep -c 'did not pass' "$out")" -eq 1 ] || fail "$(< "$out")"
+    expects "$(node 2) did not pass the preflight: links: "
+    expects "is the median of the nodes"
+}

@@ -1,0 +1,29 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * --tf-preflight: the checks of the nodes, for which all that gather wait before they begin: at the start of
+ * the step, and when places have moved. One rank of each node makes them, while nothing of the step runs.
+ * First each node checks itself; then links, in rounds of pairs. Nodes are compared with each other, and not
+ * with a table of machines, so one that is bad among two cannot be told.
+ */
+#ifndef TF_JOB_PREFLIGHT_H
+#define TF_JOB_PREFLIGHT_H
+
+#include "model.h"
+
+/* False if the value of the option is not valid, which srun has checked. */
+bool preflight_set (struct job *job);
+
+/*
+ * All that gather are in. True if they need not wait for checks, or any more: then ranks of bad nodes are
+ * suspect.
+ */
+bool preflight_is_over (struct job *job);
+
+/* It goes on then at the latest, in job->run; or NEVER. */
+int64_t preflight_due (const struct job *job);
+
+/* What this rank is to check. */
+struct check_order preflight_order (const struct job *job, const struct rank *rank);
+
+#endif
