@@ -20,7 +20,7 @@
 
 /* So long data is sent in each direction, and at most so much. */
 #define SEND_MS 100
-#define MOST_BYTES (INT64_C (1) << 30)
+#define MOST_BYTES (INT64_C (1) << 26)
 /* What does not show the token in this time is not of the step. */
 #define TOKEN_MS 500
 #define TOKEN_LENGTH ((size_t)CONTACT_TOKEN - 1)
