@@ -499,7 +499,7 @@ static void _take (struct client *client, struct frame *frame)
 
     CHECK (client->knows);
     if (goal_decode (&goal, frame, SERVER_TOKEN, NULL) == 0) {
-        CHECK (goal.life <= MAX_RESTARTS && (goal.life == 0 || _restarts ()));
+        CHECK (goal.life <= MAX_RESTARTS && (goal.life <= 0 || _restarts ()));
         client->life = goal.life > client->life ? goal.life : client->life;
         return;
     }

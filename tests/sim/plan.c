@@ -311,6 +311,7 @@ static void _make_preflight (struct plan *plan)
     int bad = _in (3) ? 0 : _between (1, 2);
 
     plan->config.task.preflight = _in (4) ? "yes,warn,/check,timeout=5" : "yes,/check,timeout=5";
+    preflight_parse (&plan->config.preflight, plan->config.task.preflight, NULL);
     plan->config.timeout = 60;
     for (int i = 0; i < bad; i++)
         plan->health[_below (plan->nodes)] = (enum health)_one_of (healths, COUNT (healths));

@@ -273,7 +273,6 @@ struct gather {
 
 /* Checks of the nodes, for which all that gather wait. */
 struct preflight {
-    struct preflight_rule rule;
     bool wanted; /* before all begin */
     int number; /* of the present check, or the last one */
     int round; /* of pairs; 0: each node checks itself */

@@ -22,13 +22,6 @@
 /* A supervisor ends a check that takes too long, and this is for one that does not tell. */
 #define LINK_SECONDS 30
 
-bool preflight_set (struct job *job)
-{
-    const char *value = job->config->task.preflight;
-
-    return !value || preflight_parse (&job->preflight.rule, value, NULL) == 0;
-}
-
 /* Who checks. */
 
 /* It can be told, and nothing of it runs. */
@@ -65,7 +58,7 @@ static bool _is_good (const struct rank *r)
 static void _begin_round (struct job *job)
 {
     struct preflight *f = &job->preflight;
-    int seconds = f->round ? LINK_SECONDS : f->rule.seconds + job->config->timeout;
+    int seconds = f->round ? LINK_SECONDS : job->config->preflight.seconds + job->config->timeout;
 
     f->number++;
     f->until = job->run + seconds * SECOND_MS;
@@ -204,14 +197,14 @@ static void _judge_nodes (struct job *job)
 {
     EACH_RANK (r, job) {
         if (_is_checking (job, r))
-            _set_finding (r, FOUND_SILENCE, job->preflight.rule.seconds, 0);
+            _set_finding (r, FOUND_SILENCE, job->config->preflight.seconds, 0);
         else if (r->check.checks && _has_checked (job, r)) {
             r->check.told = true;
             memcpy (r->check.text, r->checked.text, sizeof (r->check.text));
             _set_finding (r, (enum finding)r->checked.result, 0, 0);
         }
     }
-    if (job->preflight.rule.items & PREFLIGHT_CLOCK)
+    if (job->config->preflight.items & PREFLIGHT_CLOCK)
         _compare_clocks (job);
 }
 
@@ -290,8 +283,8 @@ static bool _begin_next (struct job *job)
     EACH_RANK (r, job)
         nodes += _is_good (r);
     most = nodes - 1 + nodes % 2; /* then each has met each other one */
-    if (!(f->rule.items & PREFLIGHT_LINKS) || nodes < 2 || f->round >= most || f->round >= MOST_ROUNDS
-        || (f->round >= ROUNDS && !_is_any_slow (job)))
+    if (!(job->config->preflight.items & PREFLIGHT_LINKS) || nodes < 2 || f->round >= most
+        || f->round >= MOST_ROUNDS || (f->round >= ROUNDS && !_is_any_slow (job)))
         return false;
     f->round++;
     _pair (job);

@@ -11,9 +11,6 @@
 
 #include "model.h"
 
-/* False if the value of the option is not valid, which srun has checked. */
-bool preflight_set (struct job *job);
-
 /*
  * All that gather are in. True if they need not wait for checks, or any more: then ranks of bad nodes are
  * suspect.

@@ -341,7 +341,7 @@ static void _tell_moves (struct job *job, struct fact *fact, enum fact_cause bec
     facts_add (&job->facts, FACT_PLACES, fact->ranks[0].rank->replaced_by);
     /* A node has failed: are the others good? */
     if (because != FACT_IS_SUSPECT)
-        job->preflight.wanted = job->preflight.rule.items != 0;
+        job->preflight.wanted = job->config->preflight.items != 0;
 }
 
 /* The rank of this place is connected, but cannot or should not keep the place. */
@@ -446,7 +446,7 @@ static bool _passes_preflight (struct job *job)
 
     if (!preflight_is_over (job))
         return false;
-    if (wanted && !_replace_suspects (job) && !job->preflight.rule.warn) {
+    if (wanted && !_replace_suspects (job) && !job->config->preflight.warn) {
         finish_refuse (job);
         return false;
     }

@@ -11,6 +11,7 @@
 
 #include "common/errtext.h"
 #include "common/option_table.h"
+#include "common/preflight.h"
 #include "frame.h"
 #include "restart_rule.h"
 #include "rule_fields.h"
@@ -69,6 +70,7 @@ struct rendezvous_config {
     const char *slurm_path, *slurm_conf;    /* of scontrol: its directory, and SLURM_CONF; or NULL */
     int lost_after;                         /* with spare tasks: seconds (silence.h); 0: there are none */
     struct task_options task;   /* for every task and its tf-supervise */
+    struct preflight_rule preflight; /* what task.preflight says (common/preflight.h); no key of its own */
     int wait; /* srun kills all tasks so many seconds after the first one has ended; 0: it does not */
     bool hide_gpus;                         /* from every ps */
     unsigned int frameworks;                /* --tf-frameworks, bits of enum framework */

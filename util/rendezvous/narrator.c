@@ -286,13 +286,11 @@ static void _replaced (const struct narrator *n, const struct fact *fact)
 
 static void _suspect (const struct narrator *n, const struct rank *rank)
 {
-    struct preflight_rule rule;
     char reason[PREFLIGHT_TEXT_SIZE], result[1024];
 
-    preflight_parse (&rule, n->config->task.preflight, NULL);
     console_say ("spank_tf: %s: %s did not pass the preflight: %s. Result: %s", step_name (n->step),
                  rank->node, preflight_text_reason (rank, n->config, reason, sizeof (reason)),
-                 preflight_text_result (n->roster, rank, rule.warn, result, sizeof (result)));
+                 preflight_text_result (n->roster, rank, n->config->preflight.warn, result, sizeof (result)));
 }
 
 static void _unreached (const struct narrator *n, const struct rank *rank)

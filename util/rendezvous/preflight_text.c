@@ -42,7 +42,7 @@ const char *preflight_text_reason (const struct rank *rank, const struct rendezv
                                    size_t size)
 {
     const struct check *c = &rank->check;
-    struct preflight_rule rule;
+    const struct preflight_rule *rule = &config->preflight;
     char own[32], median[32];
 
     switch (c->found) {
@@ -57,10 +57,7 @@ const char *preflight_text_reason (const struct rank *rank, const struct rendezv
             break;
         case FOUND_UNREACHED: snprintf (buf, size, "links: it reaches no other node"); break;
         case FOUND_SILENCE: snprintf (buf, size, "check: its supervisor has not reported a result"); break;
-        case FOUND_PROGRAM:
-            preflight_parse (&rule, config->task.preflight, NULL);
-            snprintf (buf, size, "%.*s: %s", rule.length, rule.program, c->text);
-            break;
+        case FOUND_PROGRAM: snprintf (buf, size, "%.*s: %s", rule->length, rule->program, c->text); break;
         default: snprintf (buf, size, "%s: %s", preflight_text_item (rank), c->text);
     }
     return buf;

@@ -154,6 +154,8 @@ static int _raise_limit (void)
 static int _configure (struct server *server, struct errtext *err)
 {
     if (fields_decode (&rendezvous_config_fields, &server->config, server->config_frame, err) < 0
+        || (server->config.task.preflight
+            && preflight_parse (&server->config.preflight, server->config.task.preflight, err) < 0)
         || step_create (&server->step, &server->config, err) < 0)
         return -1;
     notify_begin (server->config.notify, server->config.user_notify, server->srun, server->config.step);
