@@ -326,6 +326,7 @@ static void _start_spare (struct task *task)
 {
     task_start (task);
     _expect (task, (struct wanted){ "stopped", 0, NULL });
+    task->goal.life = GOAL_NO_LIFE;
     task_send_order (task, ORDER_WAIT);
     task_expect_no_output (task);
 }
