@@ -396,6 +396,7 @@ spank_tf_last_event_seconds{event="end",STEP} TIME
 spank_tf_ledger_seconds{account="launch",STEP} N
 spank_tf_ledger_seconds{account="noticing",STEP} N
 spank_tf_ledger_seconds{account="pausing",STEP} N
+spank_tf_ledger_seconds{account="preflight",STEP} N
 spank_tf_ledger_seconds{account="running",STEP} N
 spank_tf_ledger_seconds{account="suspended",STEP} N
 spank_tf_nodes{STEP} 2
