@@ -75,6 +75,7 @@ static void _note_error (struct slurm_job *job)
 struct shown {
     char state[32], end[24], limit[32], batch[8], requeue[8];
     char excluded[4096], required[4096], comment[4096];
+    bool too_long; /* one of these */
 };
 
 /*
@@ -95,6 +96,13 @@ static void _take_value (char *value, size_t size, const char *text, const char 
     snprintf (value, size, "%.*s", length < size ? (int)length : 0, found ? found : "");
 }
 
+static bool _is_too_long (const char *text, const char *key, size_t size)
+{
+    const char *found = strstr (text, key);
+
+    return found && strcspn (found + strlen (key), "\n") >= size;
+}
+
 /* Of a heterogeneous job the first component is shown first. */
 static bool _show (struct shown *shown, const char *job)
 {
@@ -112,6 +120,8 @@ static bool _show (struct shown *shown, const char *job)
     _take_value (shown->excluded, sizeof (shown->excluded), text, " ExcNodeList=", " \n");
     _take_value (shown->required, sizeof (shown->required), text, " ReqNodeList=", " \n");
     _take_value (shown->comment, sizeof (shown->comment), text, "\n   Comment=", "\n");
+    shown->too_long = _is_too_long (text, " ExcNodeList=", sizeof (shown->excluded))
+                      || _is_too_long (text, "\n   Comment=", sizeof (shown->comment));
     return *shown->state;
 }
 
@@ -138,6 +148,10 @@ static void _ask_slurm (struct slurm_job *slurm, const char *job)
 
     if (!_show (&shown, job)) {
         _note_error (slurm);
+        return;
+    }
+    if (strcmp (shown.state, "RUNNING") != 0 && strcmp (shown.state, "SUSPENDED") != 0) {
+        snprintf (slurm->error, sizeof (slurm->error), "the job is %s", shown.state);
         return;
     }
     slurm->obstacle = _obstacle (&shown);
@@ -210,6 +224,11 @@ static void _requeue_job (struct slurm_job *slurm, const struct requeuer *requeu
     slurm->obstacle = SLURM_JOB_GOES_ON;
     if (strcmp (shown.state, "RUNNING") != 0)
         return;
+    if (shown.too_long) {
+        slurm->obstacle = SLURM_JOB_FORBIDS;
+        snprintf (slurm->error, sizeof (slurm->error), "its comment or a list of nodes is too long");
+        return;
+    }
     if (!_write_comment (&shown, job, &requeuer->runs)) {
         _note_error (slurm);
         /*
@@ -219,11 +238,19 @@ static void _requeue_job (struct slurm_job *slurm, const struct requeuer *requeu
         slurm->obstacle = *requeuer->nodes ? SLURM_JOB_GOES_ON : SLURM_JOB_FORBIDS;
     }
     if (slurm->obstacle == SLURM_JOB_GOES_ON && !RUN ("scontrol", "requeue", job)) {
-        slurm->obstacle = SLURM_JOB_FORBIDS;
         _note_error (slurm);
+        slurm->obstacle = SLURM_JOB_FORBIDS;
+        /* Another step of the job may have done it. */
+        if (_show (&shown, job) && strcmp (shown.state, "PENDING") == 0) {
+            slurm->obstacle = SLURM_JOB_GOES_ON;
+            *slurm->error = '\0';
+        }
     }
-    if (slurm->obstacle == SLURM_JOB_GOES_ON && *requeuer->nodes && !*slurm->error
-        && !_leave_out (&shown, job, requeuer->nodes))
+    if (slurm->obstacle != SLURM_JOB_GOES_ON || !*requeuer->nodes || *slurm->error)
+        return;
+    if (!_is_null (shown.required))
+        snprintf (slurm->error, sizeof (slurm->error), "it requires nodes (--nodelist)");
+    else if (!_leave_out (&shown, job, requeuer->nodes))
         _note_error (slurm);
 }
 

@@ -56,10 +56,26 @@ static void _forget_steps (void)
     }
 }
 
+/* Root's environment is not for a process of the user, nor for a step of the job. */
+static void _forget_all (void)
+{
+    const char *path = getenv ("PATH"), *conf = getenv ("SLURM_CONF");
+    char *kept_path = path ? strdup (path) : NULL, *kept_conf = conf ? strdup (conf) : NULL;
+
+    clearenv ();
+    if (kept_path)
+        setenv ("PATH", kept_path, 1);
+    if (kept_conf)
+        setenv ("SLURM_CONF", kept_conf, 1);
+    free (kept_path);
+    free (kept_conf);
+}
+
 static int _become_user (const struct job_info *job)
 {
     if (geteuid () != 0 || job->uid == 0)
         return 0;
+    _forget_all ();
     return setgroups (0, NULL) < 0 || setgid (job->gid) < 0 || setuid (job->uid) < 0 ? -1 : 0;
 }
 

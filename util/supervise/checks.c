@@ -22,6 +22,8 @@
 /* A process that does not die of SIGKILL in this time hangs in the kernel. */
 #define KILL_MS 2000
 #define LOOK_MS 10
+/* A timer that is so late: this process was stopped. */
+#define SUSPENDED_MS 1000
 
 void checks_init (struct checks *c, const char *preflight)
 {
@@ -51,9 +53,14 @@ static void _set_result (struct checks *c, enum check_result result, const char 
     snprintf (c->report.text, sizeof (c->report.text), "%.*s", FAILURE_TEXT_MAX, why);
 }
 
+static int _seconds (const struct checks *c)
+{
+    return c->order.port ? CHECK_LINK_SECONDS + 2 : c->seconds;
+}
+
 void checks_begin (struct checks *c, struct lives *lives, int64_t now)
 {
-    int pair[2] = { -1, -1 }, seconds = c->order.port ? CHECK_LINK_SECONDS + 2 : c->seconds;
+    int pair[2] = { -1, -1 };
     struct errtext err;
 
     c->begun = c->order.number;
@@ -61,7 +68,7 @@ void checks_begin (struct checks *c, struct lives *lives, int64_t now)
         .number = c->order.number, .result = CHECK_UNABLE, .sent = c->order.sent, .clock = c->came
     };
     c->used = 0;
-    c->due = now + seconds * SECOND_MS;
+    c->due = now + _seconds (c) * SECOND_MS;
     if (pipe2 (pair, O_CLOEXEC) < 0)
         errtext_set (&err, "%s", strerror (errno));
     else
@@ -159,10 +166,26 @@ void checks_ended (struct checks *c, int status, int64_t now)
     _end_process (c, now);
 }
 
+void checks_cancel (struct checks *c)
+{
+    if (c->output >= 0)
+        close (c->output);
+    c->output = -1;
+    c->pid = 0;
+    c->ends = false;
+    c->due = NEVER;
+    c->begun = c->order.number;
+}
+
 bool checks_kill (struct checks *c, int64_t now)
 {
     char text[64];
 
+    /* This process wakes at that time, unless it was stopped, as the check was: the job was suspended. */
+    if (c->pid > 0 && now > c->due + SUSPENDED_MS) {
+        c->due = now + _seconds (c) * SECOND_MS;
+        return false;
+    }
     if (c->pid > 0 && now >= c->due) {
         checks_read (c);
         snprintf (text, sizeof (text), "no result within %d s",

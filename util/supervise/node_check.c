@@ -56,8 +56,8 @@ static int _check_directory (const char *path, bool needed, struct errtext *err)
 
     gethostname (host, sizeof (host) - 1);
     snprintf (name, sizeof (name), ".spank_tf-preflight-%.64s-%d", host, (int)getpid ());
-    if ((dir = open (path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0)
-        return errtext_set (err, "%.512s: %s", path, strerror (errno));
+    if ((dir = open (path, O_PATH | O_DIRECTORY | O_CLOEXEC)) < 0)
+        return !needed && _is_no_fault (errno) ? 0 : errtext_set (err, "%.512s: %s", path, strerror (errno));
     fd = openat (dir, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return !needed && _is_no_fault (errno)
@@ -76,7 +76,7 @@ static int _check_files (const char *log_dir, struct errtext *err)
     char here[PATH_MAX];
 
     if (!getcwd (here, sizeof (here)))
-        return errtext_set (err, "the working directory: %s", strerror (errno));
+        snprintf (here, sizeof (here), ".");
     if (_check_directory (here, false, err) < 0)
         return -1;
     return *log_dir ? _check_directory (log_dir, true, err) : 0;
@@ -141,11 +141,21 @@ static int _check_kind (const char *variable, const char *directory, const char 
                         *opened.name ? strerror (opened.error) : "");
 }
 
+/* Where gres.conf does not say whose they are, Slurm sets the variables of both makers. */
 static int _check_gpus (struct errtext *err)
 {
-    if (_check_kind ("CUDA_VISIBLE_DEVICES", "/dev", "nvidia", err) < 0)
-        return -1;
-    return _check_kind ("ROCR_VISIBLE_DEVICES", "/dev/dri", "renderD", err);
+    bool cuda = _count_promised (getenv ("CUDA_VISIBLE_DEVICES")) > 0,
+         rocr = _count_promised (getenv ("ROCR_VISIBLE_DEVICES")) > 0;
+    struct errtext other;
+
+    /* Then the variables are the user's own. */
+    if (!getenv ("SLURM_STEP_GPUS") && !getenv ("SLURM_JOB_GPUS") && !getenv ("SLURM_GPUS_ON_NODE"))
+        return 0;
+    if (cuda && _check_kind ("CUDA_VISIBLE_DEVICES", "/dev", "nvidia", err) == 0)
+        return 0;
+    if (rocr && _check_kind ("ROCR_VISIBLE_DEVICES", "/dev/dri", "renderD", cuda ? &other : err) == 0)
+        return 0;
+    return cuda || rocr ? -1 : 0;
 }
 
 /* All. */

@@ -393,6 +393,10 @@ static void _begin_life (struct supervisor *s, int number)
     bool fails;
     struct errtext err;
 
+    /* One that has not told its result in time, and whose node is used all the same. */
+    if (s->checks.pid || s->checks.ends)
+        descendants_kill (_apart (s));
+    checks_cancel (&s->checks);
     if (further) {
         answer = s->uplink->answer;
         s->uplink->answer = NULL;
@@ -777,7 +781,7 @@ static noreturn void _die_by (int number)
 
 static noreturn void _leave (struct supervisor *s)
 {
-    if (s->checks.pid)
+    if (s->checks.pid || s->checks.ends)
         descendants_kill (_apart (s));
     lives_finish (&s->lives);
     abandoned_finish (&s->abandoned);
