@@ -151,7 +151,7 @@ trains ()
 
 @test "PyTorch with NCCL: SIGKILL, no memory on the device, an illegal access, a hang in a kernel, with stacks" {
     trains torch nccl kill,memory,access,hang -n1 --gres=gpu:1 --tf-tasks=worker
-    grep -q ': no sign of life for [0-9]* s: worker 0 (rank 0, ' <<< "$stderr" || fail "no verdict"
+    grep -q ': no activity for [0-9]* s: worker 0 (rank 0, ' <<< "$stderr" || fail "no verdict"
     grep -q '^Fatal Python error: Aborted' "$work/logs/worker0.log" || fail "no stacks"
     grep -qE 'program.py", line [0-9]+ in (wait|fail)$' "$work/logs/worker0.log" || fail "not the stack of the program"
 }
@@ -185,4 +185,26 @@ fails_by ()
     fi
     fails_by jax memory "$device"
     fails_by torch library 'exit code 1: a library is missing: libcudart.so.0'
+}
+
+# The product of two matrices that doc/guide/bad-nodes.md has, with the Python that has torch: write_gemm TFLOPS
+write_gemm ()
+{
+    awk '/^### A matrix product/ { inside = 1 } inside && sub (/^    /, "") { print; code = 1; next } inside && code && !NF { print; next } inside && code { exit }' \
+        "$tests/../doc/guide/bad-nodes.md" | sed "1s|.*|#!$python|; s/tflops < 5:/tflops < $1:/" > "$work/check-gemm"
+    echo 'open ("'"$work"'/rate", "w").write (f"{tflops:.1f} TFLOP/s\n")' >> "$work/check-gemm"
+    chmod 755 "$work/check-gemm"
+}
+
+@test "--tf-preflight=gpus opens the device, and a matrix product on it is fast enough, or is told" {
+    needs torch
+    [[ ${SPANK_TF_GPU-} != cpu ]] || skip "the guide's program is for a GPU"
+    write_gemm 0.1
+    SECONDS=0
+    run --separate-stderr slurm timeout 120 srun -Q -n1 --gres=gpu:1 --tf-preflight="gpus,$work/check-gemm" --tf-tasks=worker true
+    [ "$status" -eq 0 ] && [ -z "$stderr" ] || fail "a good node is bad"
+    echo "# gpus and check-gemm took $SECONDS s: $(< "$work/rate")" >&3
+    write_gemm 100000
+    run --separate-stderr slurm timeout 120 srun -Q -n1 --gres=gpu:1 --tf-preflight="$work/check-gemm" --tf-tasks=worker true
+    [ "$status" -eq 125 ] && [[ $stderr == *"$work/check-gemm: "*"TFLOP/s"* ]] || fail "its rate is not told"
 }

@@ -99,3 +99,12 @@ waits_for_it ()
     [ "$status" -eq 0 ] || fail "srun: $(< "$work/out")"
     had_lives 3 3
 }
+
+@test "--tf-preflight=gpus: a node without the devices that Slurm has given is bad, and the user's own variable says nothing" {
+    [[ ! $(device_file) ]] || skip "this machine has a GPU"
+    run --separate-stderr slurm timeout 60 srun -Q -n1 --gres=gpu:1 --tf-preflight=gpus --tf-tasks=worker true
+    [ "$status" -eq 125 ] && [[ $stderr == *" did not pass the preflight: gpus: 0 of the 1 GPUs of "*"_VISIBLE_DEVICES can be opened in /dev"* ]] ||
+        fail "the node is good"
+    run --separate-stderr slurm env CUDA_VISIBLE_DEVICES=0 timeout 60 srun -Q -n1 --tf-preflight=gpus --tf-tasks=worker true
+    [ "$status" -eq 0 ] && [ -z "$stderr" ] || fail "the user's variable makes it bad"
+}
