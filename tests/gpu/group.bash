@@ -6,9 +6,9 @@ group_gpu ()
 {
     local why
 
-    enqueue "$top/tests/gpu/files.bats" ''
+    enqueue "$top/tests/gpu/files.bats" '' -
     if why=$(source "$top/tests/gpu/device.bash" && why_no_device) && [[ ! $why ]]; then
-        enqueue "$top/tests/gpu/device.bats" ''
+        enqueue "$top/tests/gpu/device.bats" '' -
     else
         echo "ok gpu/device.bats # skip $(grep -c '^@test' "$top/tests/gpu/device.bats") tests: $why"
         count 0 0 "$(grep -c '^@test' "$top/tests/gpu/device.bats")"
