@@ -18,7 +18,7 @@ static int _count_dumps (const char *bytes, size_t length)
     for (const char *line = bytes; line && (size_t)(end - line) >= sizeof (begin) - 1;) {
         dumps += memcmp (line, begin, sizeof (begin) - 1) == 0;
         line = memchr (line, '\n', (size_t)(end - line));
-        line += line != NULL;
+        line = line ? line + 1 : NULL;
     }
     return dumps;
 }
