@@ -271,7 +271,7 @@ END
     grep -q 'restarts left without progress: 2' "$work/out" || fail "$(cat "$work/out")"
     "$tests/cluster" run -- scontrol requeue "$job"
     eventually 90 runs 1 0 || fail "it does not run again: $(slurm scontrol show job "$job")"
-    grep -q 'run 2' "$work/log/master.log" || fail "$(cat "$work/log/master.log")"
+    grep -q 'in attempt 2 of its job' "$work/log/master.log" || fail "$(cat "$work/log/master.log")"
     kill -9 "$(< "$work/pid.0")"
     eventually 30 runs 1 1 || fail "it is not restarted: $(cat "$work/out")"
     grep -q 'restarts left without progress: 2' "$work/out" || fail "$(cat "$work/out")"

@@ -736,7 +736,7 @@ finally:
     eventually 30 grep -qE 'was cancelled|srun has ended before' "$work/$logs/master.log" || fail "not how it ended"
     eventually 10 grep -q 'how its tasks ended' "$work/$logs/master.log" || fail "no table"
     undated "$work/$logs/master.log" > /dev/null
-    head -1 "$work/$logs/master.log" | grep -q ' in run 1 of its job$' || fail "not the first run"
+    head -1 "$work/$logs/master.log" | grep -q ' in attempt 1 of its job$' || fail "not the first run"
 }
 
 @test "a task's log has a line at each restart in place" {
