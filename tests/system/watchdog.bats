@@ -297,7 +297,7 @@ names_worker_1 ()
 @test "a site's default can be switched off" {
     site_arguments watchdog=1,2
     run -0 --separate-stderr slurm srun -Q -N2 -n2 --tf-tasks=worker:2 sleep 4
-    [[ $stderr == *'--tf-watchdog: no task has sent a sign'* ]] || fail "the default"
+    [[ $stderr == *'--tf-watchdog: no heartbeat and no growing log in 2 s'* ]] || fail "the default"
     run -0 --separate-stderr slurm srun -Q -N2 -n2 --tf-tasks=worker:2 --tf-watchdog=0 sleep 4
     [ -z "$stderr" ] || fail "it is not switched off"
 }
