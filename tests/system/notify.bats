@@ -175,7 +175,7 @@ EVENTS
 EVENTS
 }
 
-# bats test_tags=core
+# bats test_tags=core,by-run
 @test "--tf-notify: the user's program gets the same, with srun's variables and directory; it is found in PATH" {
     local bin=$work/bin options
 

@@ -65,8 +65,8 @@ static const char *out (void)
 
 static void tell (const char *site, const char *text, bool last)
 {
-    notify_begin (site, NULL, 0, "12.0");
-    notify_event (text, last);
+    notify_begin (site, NULL, 0);
+    notify_event ("12.0", text, last);
 }
 
 /* No process is left, and none has been left for longer. */
@@ -131,14 +131,14 @@ TEST (the_users_has_sruns_variables_and_directory_and_both_get_each_event)
     snprintf (site, sizeof (site), "%s", path_in (directory, "site"));
     assert_int_equal (rename (program, site), 0);
     write_program ("{ cat; echo $SLURM_JOB_ID.$SLURM_STEP_ID; env | grep -c ^PATH=; pwd; } > $D/own");
-    notify_begin (site, program, getpid (), "12.3");
-    notify_event ("one\n", true);
+    notify_begin (site, program, getpid ());
+    notify_event ("12.3", "one\n", true);
     await_end (20000);
     assert_string_equal (out (), "one\n");
     assert_non_null (getcwd (own, sizeof (own)));
     snprintf (expected, sizeof (expected), "one\n12.3\n1\n%s\n", own);
     assert_string_equal (file_text (path_in (directory, "own")), expected);
-    notify_begin (NULL, NULL, 0, "12.3");
+    notify_begin (NULL, NULL, 0);
 }
 
 TEST (a_program_that_hangs_is_killed_and_the_next_one_runs)

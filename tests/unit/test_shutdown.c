@@ -129,9 +129,9 @@ static void hide_time_of_object (char *text)
 }
 
 /* What the site's program gets is printed if a story has one. */
-void __wrap_notify_event (const char *text, bool last);
+void __wrap_notify_event (const char *step, const char *text, bool last);
 
-void __wrap_notify_event (const char *text, bool last)
+void __wrap_notify_event (const char *step __attribute__ ((unused)), const char *text, bool last)
 {
     static const char head[] = "{\"spank_tf\":\"" PACKAGE_VERSION "\",";
     char *object = strdup (text);

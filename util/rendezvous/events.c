@@ -24,9 +24,9 @@ void events_tell (struct step *step, const struct fact *fact)
     events_notify (step, text, false);
 }
 
-void events_notify (const struct step *step, char *text, bool last)
+void events_notify (struct step *step, char *text, bool last)
 {
     if (text && rendezvous_config_notifies (step_config (step)) && !console_is_muted ())
-        notify_event (text, last);
+        notify_event (step_roster (step)->step.number, text, last);
     free (text);
 }

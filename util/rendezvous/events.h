@@ -17,6 +17,6 @@
 void events_tell (struct step *step, const struct fact *fact);
 
 /* Of the first and the last one. The text is freed; NULL is fine. */
-void events_notify (const struct step *step, char *text, bool last);
+void events_notify (struct step *step, char *text, bool last);
 
 #endif

@@ -48,6 +48,9 @@ struct notifier {
 
 static struct notifier notifiers[2] = { { .last_end = -1 }, { .last_end = -1 } };
 
+/* tf-run's srun knows its step only when it has started. */
+static char job_id[48], step_id[48];
+
 /* The user's environment. */
 
 /* What /proc has of srun; NULL if that is not known. */
@@ -71,9 +74,8 @@ static char *_read_environment (pid_t srun, size_t *length)
 }
 
 /* Its variables, and which job and step these events are of. */
-static char **_variables (char *block, size_t length, const char *step)
+static char **_variables (char *block, size_t length)
 {
-    static char job_id[48], step_id[48];
     char **variable = NULL, *end = block + length;
     size_t count = 2;
 
@@ -81,9 +83,6 @@ static char **_variables (char *block, size_t length, const char *step)
         count++;
     if (!(variable = calloc (count + 1, sizeof (*variable))))
         return NULL;
-    snprintf (job_id, sizeof (job_id), "SLURM_JOB_ID=%.*s", (int)strcspn (step, "."), step);
-    snprintf (step_id, sizeof (step_id), "SLURM_STEP_ID=%.20s",
-              step + strcspn (step, ".") + (strchr (step, '.') != NULL));
     count = 0;
     variable[count++] = job_id;
     variable[count++] = step_id;
@@ -105,7 +104,7 @@ static char *_read_directory (pid_t srun)
     return strdup (directory);
 }
 
-void notify_begin (const char *site, const char *user, pid_t srun, const char *step)
+void notify_begin (const char *site, const char *user, pid_t srun)
 {
     struct notifier *own = &notifiers[1];
     size_t length;
@@ -115,7 +114,7 @@ void notify_begin (const char *site, const char *user, pid_t srun, const char *s
     own->program = NULL;
     if (!user || !(block = _read_environment (srun, &length)))
         return;
-    own->environment = _variables (block, length, step);
+    own->environment = _variables (block, length);
     own->directory = _read_directory (srun);
     own->program = own->environment && own->directory ? user : NULL;
 }
@@ -229,8 +228,12 @@ static void _start_notifier (struct notifier *n, const char *text, bool last)
     n->process[n->processes++] = pid;
 }
 
-void notify_event (const char *text, bool last)
+void notify_event (const char *step, const char *text, bool last)
 {
+    size_t job = strcspn (step, ".");
+
+    snprintf (job_id, sizeof (job_id), "SLURM_JOB_ID=%.*s", (int)job, step);
+    snprintf (step_id, sizeof (step_id), "SLURM_STEP_ID=%.20s", step[job] ? step + job + 1 : "");
     for (struct notifier *n = notifiers; n < notifiers + 2; n++)
         if (n->program)
             _start_notifier (n, text, last);

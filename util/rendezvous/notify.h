@@ -25,14 +25,11 @@
 #define NOTIFY_SECONDS 10
 #define NOTIFY_MOST 8
 
-/*
- * Absolute paths, each of which may be NULL, and the srun and the step, "12.0", whose they are. The texts
- * must live as long.
- */
-void notify_begin (const char *site, const char *user, pid_t srun, const char *step);
+/* Absolute paths, each of which may be NULL and must live as long, and the srun whose they are. */
+void notify_begin (const char *site, const char *user, pid_t srun);
 
-/* Start each with this text on its stdin, when its turn comes. Never blocks. */
-void notify_event (const char *text, bool last);
+/* Start each with this text on its stdin, when its turn comes. The step is "12.0". Never blocks. */
+void notify_event (const char *step, const char *text, bool last);
 
 /* While a program has the last event. Slurm may kill it when srun has ended, as with a batch script. */
 bool notify_has_last (void);

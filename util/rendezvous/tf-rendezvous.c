@@ -158,7 +158,7 @@ static int _configure (struct server *server, struct errtext *err)
             && preflight_parse (&server->config.preflight, server->config.task.preflight, err) < 0)
         || step_create (&server->step, &server->config, err) < 0)
         return -1;
-    notify_begin (server->config.notify, server->config.user_notify, server->srun, server->config.step);
+    notify_begin (server->config.notify, server->config.user_notify, server->srun);
     if (server->config.lost_after > 0)
         silence_watch (LISTEN_FD, server->config.lost_after, server->config.lost_after * 1000);
     return 0;
