@@ -99,6 +99,12 @@ make_srun_by_run ()
     export PATH=$directory:$PATH TF_RUN=${TF_RUN-$SPANK_TF_STAGE/bin/tf-run}
 }
 
+# Of what one static file has in itself, or does not ask: not_by_static_file WHY
+not_by_static_file ()
+{
+    [[ ${TF_RUN-$SPANK_TF_STAGE} == "$SPANK_TF_STAGE"* ]] || skip "by one static file: $1"
+}
+
 # For before_test: the same as start_cluster, but the test is skipped where the machine cannot have such a cluster.
 start_cluster_or_skip ()
 {

@@ -723,6 +723,7 @@ END
 
 # bats test_tags=core,release
 @test "a node without tf-supervise is reported before any program starts, if the step needs it" {
+    not_by_static_file "it is tf-supervise as well"
     local lib=$SPANK_TF_STAGE/libexec/spank-tf nodes
 
     nodes=$(node 1),$(node 2)
