@@ -75,7 +75,8 @@ static bool _may_be_over (const struct history *h, const struct note *note)
  */
 const char *a_job_goes_on_only_if_it_has_saved (const struct history *h)
 {
-    const struct note *save = _told (h, FACT_SAVE), *requeue = _told (h, FACT_REQUEUE), *unsaved = NULL;
+    const struct note *save = _told (h, FACT_SAVE), *requeue = _told (h, FACT_REQUEUE);
+    const struct note *over = _told (h, FACT_OVER), *unsaved = NULL;
     const struct plan *plan = h->plan;
     bool near = false;
 
@@ -88,8 +89,9 @@ const char *a_job_goes_on_only_if_it_has_saved (const struct history *h)
         if (note->kind != ENDED || !_spoils (plan, note))
             continue;
         unsaved = note->at > save->at && !_may_be_over (h, note) ? note : unsaved;
-        /* Its report may have come later. */
-        near = near || note->at > save->at - NEAR_MS - 2 * plan->delay;
+        /* Its report may have come later, as that of a ps whose failure ended the job. */
+        near = near || note->at > save->at - NEAR_MS - 2 * plan->delay
+               || (plan->kind[note->place] == RULES_PS && over && over->status == FINISH_PS_FAILED);
     }
     /* A program on a node that is cut off may have lost its place to a spare. */
     if (unsaved && requeue->status == REQUEUE_GOES_ON && !oracle_began (h, oracle_cuts, requeue->at))

@@ -156,15 +156,19 @@ static bool _counts (const struct job *job, const struct place *p)
     return (job->aim == FINISH_NOT ? !p->beside : p->duty.awaited) && p->end.at > job->requeue.saves;
 }
 
+/* Whenever that was. Not one that was asked to save before it had begun. */
+static bool _ps_failed (const struct job *job)
+{
+    return job->requeue.saves != NEVER && job->finish.cause == FINISH_PS_FAILED
+           && job->finish.place->end.report.kind != EXIT_REPORT_UNSTARTED;
+}
+
 static const struct place *_unsaved (const struct job *job)
 {
     EACH_PLACE (p, job)
         if (_counts (job, p) && (p->rank->lost || !_has_saved (&p->end.report)))
             return p;
-    /* What failed before would have been restarted. */
-    if (job->finish.cause == FINISH_PS_FAILED && job->finish.place->end.at > job->requeue.saves)
-        return job->finish.place;
-    return NULL;
+    return _ps_failed (job) ? job->finish.place : NULL;
 }
 
 static enum requeue_verdict _verdict (const struct job *job, const struct place *unsaved, int64_t lasted)
