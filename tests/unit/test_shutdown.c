@@ -143,9 +143,6 @@ void __wrap_notify_event (const char *step __attribute__ ((unused)), const char 
     free (object);
 }
 
-/* It is noticed in the same round of the main loop as an event, and before the time is looked at. */
-static bool srun_has_ended;
-
 static struct rank *rank_of (int number)
 {
     return &step_roster (server.step)->rank[number];

@@ -120,28 +120,3 @@ TEST (a_long_line_is_passed_on_and_stays_one_line)
     tee_lines_end (&lines);
     expect ("\n");
 }
-
-/* The same bytes in pieces of any length lead to the same lines. */
-TEST (how_a_text_is_cut_does_not_matter)
-{
-    static const char letters[] = "ab\n\r";
-    char text[2000], *whole;
-
-    srand (1);
-    for (size_t i = 0; i < sizeof (text); i++)
-        text[i] = letters[(size_t)rand () % 4];
-    tee_lines_add (&lines, text, sizeof (text));
-    tee_lines_end (&lines);
-    assert_non_null (whole = strdup (got));
-    for (int round = 0; round < 200; round++) {
-        begin (NULL);
-        for (size_t at = 0, n; at < sizeof (text); at += n) {
-            n = 1 + (size_t)rand () % 20;
-            n = n < sizeof (text) - at ? n : sizeof (text) - at;
-            tee_lines_add (&lines, text + at, n);
-        }
-        tee_lines_end (&lines);
-        assert_string_equal (got, whole);
-    }
-    free (whole);
-}

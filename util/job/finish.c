@@ -8,7 +8,6 @@
 #include <signal.h>
 
 #include "common/second.h"
-#include "ends.h"
 #include "place.h"
 
 /* The last of srun's --wait, before it kills all tasks. */

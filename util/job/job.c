@@ -9,15 +9,14 @@
 #include <stdlib.h>
 
 #include "absence.h"
-#include "alone.h"
 #include "budget.h"
 #include "common/second.h"
 #include "duties.h"
+#include "ends.h"
 #include "finish.h"
 #include "goals.h"
 #include "ledger.h"
 #include "place.h"
-#include "preflight.h"
 #include "requeue.h"
 #include "restarts.h"
 #include "tracebacks.h"
@@ -93,7 +92,7 @@ void job_launched (struct job *job, int64_t now, int64_t launch_ms)
     if (job->config->task.preflight)
         restarts_await_preflight (job);
     ledger_begin (job, launch_ms);
-    requeue_begin (job);
+    job->requeue.ask = job->config->requeue > 0 ? now : NEVER;
 }
 
 /* Time. */

@@ -19,7 +19,7 @@
  *     unanswered.c   nodes that do not reach each other
  *     requeue.c      does the job go on in another run? When are its tasks asked to save?
  *     ledger.c       what the time of the step went into
- *     ends.c, alone.c   how tasks ended, and what failed first; has each trained alone?
+ *     ends.c         how tasks ended, and what failed first; has each trained alone?
  */
 #ifndef TF_JOB_H
 #define TF_JOB_H

@@ -210,7 +210,6 @@ struct rank {
     struct place *place; /* that it has; NULL: it is a spare, or was replaced */
     struct place *lost_place; /* that a spare has taken from it, or NULL */
     struct rank *replaced_by, *replaces;
-    int64_t placed; /* when it got its place from another one */
     bool released; /* it has no place, and needs none any more */
     bool left_out; /* of the job's next run (requeue.c): a spare has its place, and its node may be bad */
     struct end end; /* of a rank without a place */

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "common/second.h"
-#include "ledger.h"
 #include "place.h"
 #include "protocol/restart_rule.h"
 #include "restarts.h"
@@ -32,11 +31,6 @@ static int64_t _interval_ms (const struct job *job)
     int64_t half = _before_ms (job) / 2;
 
     return half < ASK_LEAST_MS ? ASK_LEAST_MS : moment_first (half, ASK_MOST_MS);
-}
-
-void requeue_begin (struct job *job)
-{
-    job->requeue.ask = job->config->requeue > 0 ? job->now : NEVER;
 }
 
 int64_t requeue_due (const struct job *job)

@@ -13,9 +13,6 @@
 
 #include "model.h"
 
-/* The tasks run. */
-void requeue_begin (struct job *job);
-
 /* Ask Slurm, if that is due; and when, in job->now, or NEVER. */
 void requeue_check (struct job *job);
 int64_t requeue_due (const struct job *job);

@@ -80,7 +80,6 @@ void spares_place (struct job *job, struct place *p, struct rank *spare)
     lost->replaced_by = spare;
     lost->place = NULL;
     spare->replaces = lost;
-    spare->placed = job->now;
     spare->place = p;
     p->rank = spare;
     job->moved = true;

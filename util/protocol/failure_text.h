@@ -17,7 +17,7 @@ enum failure_text_source {
     FAILURE_TEXT_NONE,
     FAILURE_TEXT_LOG,           /* the last line of its log file */
     FAILURE_TEXT_ERROR_FILE,    /* the message of its error file */
-    FAILURE_TEXT_STACK,         /* where it hung (supervise/find_stack.h): "train.py:20 on_epoch_end" */
+    FAILURE_TEXT_STACK,         /* where it hung (supervise/last_line.h): "train.py:20 on_epoch_end" */
 };
 
 struct failure_text {

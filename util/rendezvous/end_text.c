@@ -15,7 +15,6 @@
 #include "common/list_text.h"
 #include "common/logdir.h"
 #include "common/table.h"
-#include "job/alone.h"
 #include "roster.h"
 #include "wall_clock.h"
 #include "job/ends.h"

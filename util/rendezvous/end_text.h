@@ -14,7 +14,7 @@
 struct rank;
 struct roster;
 
-/* The table, to be freed; NULL if there is no memory. All ranks have ended; alone: see alone.h. */
+/* The table, to be freed; NULL if there is no memory. All ranks have ended; alone: see job/ends.h. */
 char *end_text_table (const struct roster *roster, bool alone);
 
 /* ". Its log is /scratch/worker12.log", and what is known of it; "" without a log. */
@@ -36,7 +36,7 @@ const char *end_text_failure (const struct roster *roster, char *buf, size_t siz
 int end_text_traceback (const struct rank *rank, char *buf, size_t size);
 
 /*
- * Where the ranks that hung did (supervise/find_stack.h), grouped, first what few do: "worker 1: train.py:20
+ * Where the ranks that hung did (supervise/last_line.h), grouped, first what few do: "worker 1: train.py:20
  * on_epoch_end; 2 others: train.py:33 main, in quick_execute". All ranks have ended, or wait for their next
  * life. The result lives in buf; NULL if no log says it.
  */

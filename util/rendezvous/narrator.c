@@ -24,8 +24,6 @@
 #include "job/ledger.h"
 #include "ledger_text.h"
 #include "preflight_text.h"
-#include "job/alone.h"
-#include "job/unanswered.h"
 #include "rank_names.h"
 #include "restart_lines.h"
 #include "show_json.h"

@@ -15,7 +15,6 @@
 #include "console.h"
 #include "events.h"
 #include "rank_names.h"
-#include "show_json.h"
 #include "wall_clock.h"
 
 #define WAIT_MS 2000

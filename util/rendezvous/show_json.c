@@ -21,7 +21,6 @@
 #include "wall_clock.h"
 #include "job/ends.h"
 #include "job/place.h"
-#include "job/tracebacks.h"
 
 /* Milliseconds as seconds: as many digits as a number needs, so 0.3 is not 0.29999999999999999. */
 #define SECONDS_DIGITS 15

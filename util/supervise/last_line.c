@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "common/child.h"
+#include "common/python_stack.h"
 #include "find_cause.h"
-#include "find_stack.h"
 #include "log_tail.h"
 #include "protocol/supervisor_config.h"
 
@@ -65,6 +65,34 @@ static void _set_exception (struct failure_text *text, struct text exception, st
     failure_text_set (text, FAILURE_TEXT_LOG, line.at, text_length (line));
 }
 
+static int _count_dumps (const char *bytes, size_t length)
+{
+    static const char begin[] = "Fatal Python error: ";
+    const char *end = bytes + length;
+    int dumps = 0;
+
+    for (const char *line = bytes; line && (size_t)(end - line) >= sizeof (begin) - 1;) {
+        dumps += memcmp (line, begin, sizeof (begin) - 1) == 0;
+        line = memchr (line, '\n', (size_t)(end - line));
+        line = line ? line + 1 : NULL;
+    }
+    return dumps;
+}
+
+/*
+ * Where a Python program hung, in the stacks that it has printed at SIGABRT (faulthandler). Nothing is known
+ * where two processes have printed theirs, or the main thread's is not complete.
+ */
+static void _set_stack (struct failure_text *text, struct text log)
+{
+    size_t length = text_length (log);
+    char found[1100];
+
+    if (length > 0 && _count_dumps (log.at, length) == 1
+        && python_stack_find (found, sizeof (found), log.at, length))
+        failure_text_set (text, FAILURE_TEXT_STACK, found, strlen (found));
+}
+
 static void _set_traceback (struct last_words *words, const struct log_tail *tail,
                             const struct exception *exception, const char *bytes, size_t length)
 {
@@ -94,7 +122,7 @@ struct last_words last_line_words (const struct exit_report *report, const char 
 
     log_tail_read (&tail, bytes, length);
     if (report->kind == EXIT_REPORT_HUNG)
-        find_stack (&words.text, tail.text.at, text_length (tail.text));
+        _set_stack (&words.text, tail.text);
     if (!exit_report_failed (report) || report->kind == EXIT_REPORT_HUNG)
         return words;
     cause = find_cause (report, tail.text, &exception);

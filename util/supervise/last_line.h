@@ -2,8 +2,9 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * What a program that failed has written about that: the message of its error file, otherwise the exception
- * that ended it, in its log file, or the last line there; of one that hung, where, by the stacks in its log
- * (find_stack.h).
+ * that ended it, in its log file, or the last line there; of one that hung, where, by the stacks in its log:
+ * the innermost frame of the main thread that is of a file which is neither Python's nor an installed
+ * package's, "train.py:20 on_epoch_end", or, where that calls others, "train.py:33 main, in quick_execute".
  *
  * A child process opens the files, because a file system may take any time for that, and an exit report
  * must not wait for it. After two seconds the child is killed, and nothing is known.
