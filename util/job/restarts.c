@@ -332,69 +332,62 @@ static void _move_place (struct job *job, struct place *p, struct rank *spare)
     job->gather.failed = lost;
 }
 
-static void _tell_moves (struct job *job, struct fact *fact, enum fact_cause because, bool joined)
+/* Give its place to a spare, if that can be. All that get one together share a fact, which is NULL before. */
+static bool _replace (struct job *job, struct place *p, enum fact_cause because, struct fact **fact)
 {
-    fact->because = because;
-    fact->joined = joined;
+    struct rank *lost = p->rank, *spare = _can_move (job, p) ? spares_choose (job, lost) : NULL;
+
+    if (!spare || (because == FACT_IS_SUSPECT && !spare->vetted))
+        return false;
+    if (!*fact) {
+        *fact = facts_add (&job->facts, FACT_REPLACED, NULL);
+        (*fact)->because = because;
+        (*fact)->joined = job->phase == JOB_GATHERS;
+    }
+    _move_place (job, p, spare);
+    lost->left_out = because == FACT_IS_LOST || because == FACT_FAILS_AGAIN;
+    if (fact_name (*fact, lost, job->tasks))
+        (*fact)->ranks[(*fact)->count - 1].report = lost->end.report;
+    return true;
+}
+
+static void _tell_moves (struct job *job, struct fact *fact)
+{
+    if (!fact || !fact->ranks)
+        return;
     fact->pause = budget_pause (job);
     fact->left = budget_left (job);
-    facts_add (&job->facts, FACT_PLACES, fact->ranks[0].rank->replaced_by);
     /* A node has failed: are the others good? */
-    if (because != FACT_IS_SUSPECT)
+    if (fact->because != FACT_IS_SUSPECT)
         job->preflight.wanted = job->config->preflight.items != 0;
+    facts_add (&job->facts, FACT_PLACES, fact->ranks[0].rank->replaced_by);
 }
 
 /* The rank of this place is connected, but cannot or should not keep the place. */
 static bool _replace_one (struct job *job, struct place *p, enum fact_cause because)
 {
-    bool joined = job->phase == JOB_GATHERS;
-    struct rank *lost = p->rank, *spare = _can_move (job, p) ? spares_choose (job, lost) : NULL;
-    struct fact *fact;
+    struct fact *fact = NULL;
+    bool replaced = _replace (job, p, because, &fact);
 
-    if (!spare)
-        return false;
-    _move_place (job, p, spare);
-    lost->left_out = because == FACT_FAILS_AGAIN;
-    fact = facts_add (&job->facts, FACT_REPLACED, NULL);
-    if (fact_name (fact, lost, 1)) {
-        fact->ranks[0].report = lost->end.report;
-        _tell_moves (job, fact, because, joined);
-    }
-    return true;
-}
-
-/* False if it is not to be replaced, or cannot be. */
-static bool _replace_silent (struct job *job, struct place *p, struct fact **fact)
-{
-    struct rank *lost = p->rank, *spare = NULL;
-
-    if (p->phase != PLACE_ENDED && job->run >= lost->given_up && _can_move (job, p))
-        spare = spares_choose (job, lost);
-    if (!spare)
-        return false;
-    if (!*fact) {
-        *fact = facts_add (&job->facts, FACT_REPLACED, NULL);
-        (*fact)->seconds = (int)((job->now - lost->heard + SECOND_MS / 2) / SECOND_MS);
-    }
-    _move_place (job, p, spare);
-    lost->left_out = true;
-    fact_name (*fact, lost, job->tasks);
-    return true;
+    _tell_moves (job, fact);
+    return replaced;
 }
 
 /* The first replacement makes all gather, and one that had ended with 0 is needed then. */
 static void _replace_all_silent (struct job *job)
 {
-    bool joined = job->phase == JOB_GATHERS, more = true;
     struct fact *fact = NULL;
+    bool more = true;
 
     while (more) {
         more = false;
         EACH_PLACE (p, job)
-            more = _replace_silent (job, p, &fact) || more;
+            if (p->phase != PLACE_ENDED && job->run >= p->rank->given_up)
+                more = _replace (job, p, FACT_IS_LOST, &fact) || more;
     }
     if (fact && fact->ranks)
-        _tell_moves (job, fact, FACT_IS_LOST, joined);
+        fact->seconds = (int)((job->now - fact->ranks[0].rank->heard + SECOND_MS / 2) / SECOND_MS);
+    _tell_moves (job, fact);
 }
 
 /* The preflight. */
@@ -419,23 +412,10 @@ static bool _replace_suspects (struct job *job)
     struct fact *fact = NULL;
     bool all = true;
 
-    EACH_PLACE (p, job) {
-        struct rank *lost = p->rank, *spare;
-
-        if (!lost->suspect || !place_waits (p))
-            continue;
-        spare = _can_move (job, p) ? spares_choose (job, lost) : NULL;
-        if (!spare || !spare->vetted) {
-            all = false;
-            continue;
-        }
-        if (!fact)
-            fact = facts_add (&job->facts, FACT_REPLACED, NULL);
-        _move_place (job, p, spare);
-        fact_name (fact, lost, job->tasks);
-    }
-    if (fact && fact->ranks)
-        _tell_moves (job, fact, FACT_IS_SUSPECT, true);
+    EACH_PLACE (p, job)
+        if (p->rank->suspect && place_waits (p))
+            all = _replace (job, p, FACT_IS_SUSPECT, &fact) && all;
+    _tell_moves (job, fact);
     return all;
 }
 
