@@ -215,7 +215,7 @@ installed_version ()
         run -0 --separate-stderr "$program" --version
         [ "$output" = "spank-tf $(version)" ] || fail "$program is not of this version"
     done
-    run -0 --separate-stderr slurm srun -N2 --tf-tasks=worker:2 tf-check --step
+    run -0 --separate-stderr slurm srun -N2 tf-check
     [[ $output != *error:* ]] || fail "tf-check finds an error"
     run -0 slurm srun --tf-tasks=help
     [ -e "$(sed -n 's/^A guide, with examples: //p' <<< "$output")" ] || fail "the guide is not where the help says"

@@ -112,7 +112,7 @@ after_test ()
 
 # Plugin: tf-check looks for it on each node.
 # bats test_tags=core,plugin
-@test "tf-exec, log files, the tables and tf-check know it" {
+@test "tf-exec, log files and the tables know it" {
     local exec=$SPANK_TF_STAGE/bin/tf-exec
 
     printf '#!/bin/sh\necho "serves at $1"\nexec sleep 1000\n' > "$work/serve"
@@ -124,8 +124,6 @@ after_test ()
     address=$(sed -n 's/^serves at //p' "$work/logs/data0.log")
     [[ $address == *:* ]] && [ "$(cat "$work"/logs/worker?.log)" = "reads $address"$'\n'"reads $address" ] || fail "the logs differ"
     [[ $stderr == *'"role":"+data","index":0,'*"\"port\":${address##*:},"*'/logs/data0.log"'* ]] || fail "the JSON differs"
-    run --separate-stderr slurm srun -Q -N3 --tf-tasks=+data,worker:2 "$SPANK_TF_STAGE/bin/tf-check" --step
-    [ "$status" -eq 0 ] && [[ $output == *'3 nodes have spank-tf'* ]] || fail "tf-check fails"
 }
 
 @test "an srun in a task does not take over the addresses of the outer step" {

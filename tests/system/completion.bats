@@ -106,7 +106,7 @@ every ()
 
 @test "the programs of spank-tf" {
     every "tf-exec --" "tf-exec --chief= --environment= --evaluator= --help --master= --ps= --tf1-flags --version --worker="
-    every "tf-check --" "tf-check --help --json --quiet --slurm-conf= --step --version"
+    every "tf-check --" "tf-check --help --json --quiet --slurm-conf= --version"
     every "tf-server --" "tf-server --default-ps --help --version"
     every "psd_run --" "psd_run --cluster-config= --cluster_config= --help --out= --version"
     mkdir "$BATS_TEST_TMPDIR/cluster.d"

@@ -69,7 +69,7 @@ step ()
         wait "$pid" || true
     done
     cat "$BATS_TEST_TMPDIR/cut.err"
-    grep -qE "^srun: spank_tf: step [0-9.]+: no answer to connections for a minute: from $(node 2) to worker 0 \(rank 0, $(node 1)\), [0-9.]+:41[0-9]{3}. Check whether these nodes can tf-check --step tries it\$" \
+    grep -qE "^srun: spank_tf: step [0-9.]+: no answer to connections for a minute: from $(node 2) to worker 0 \(rank 0, $(node 1)\), [0-9.]+:41[0-9]{3}. Check whether these nodes can reach each other, for example with --tf-preflight\$" \
         "$BATS_TEST_TMPDIR/cut.err" || fail "no line"
     [ "$(wc -l < "$BATS_TEST_TMPDIR/cut.err")" -eq 1 ] || fail "more than that line"
     [ "$(grep -c "from $(node 2) to worker 0 (rank 0, " "$BATS_TEST_TMPDIR/packed.err")" -eq 1 ] || fail "two tasks of a node"

@@ -69,7 +69,7 @@ TEST (argv_0_or_the_first_argument_names_the_program)
     } row[] = {
         { { "tf-run", "srun", "-n2" }, "run srun -n2", "tf-run" },
         { { "/home/u/bin/tf-exec", "--help" }, "exec --help", "tf-exec" },
-        { { "/home/u/bin/tf-run", "tf-check", "--step" }, "check --step", "tf-check" },
+        { { "/home/u/bin/tf-run", "tf-check", "-q" }, "check -q", "tf-check" },
         { { "tf-status", "12" }, "status 12", "tf-status" },
         { { "tf-supervise", "12.0" }, "supervise 12.0", "tf-supervise" },
         { { "tf-rendezvous", "12.0" }, "rendezvous 12.0", "tf-rendezvous" },

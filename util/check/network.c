@@ -172,8 +172,11 @@ void network_check_interfaces (const struct interface *list, int count, const st
     _check_default (list, count, own, findings);
 }
 
-/* To connect a UDP socket sends nothing; the kernel looks for the route. */
-int network_local_end (struct address *local, const struct address *to)
+/*
+ * The address from which this host would connect to `to`, or -1. To connect a UDP socket sends nothing; the
+ * kernel looks for the route.
+ */
+static int _local_end (struct address *local, const struct address *to)
 {
     struct sockaddr_storage ss;
     socklen_t length = address_sockaddr (to, 9, &ss);
@@ -241,7 +244,7 @@ void network_check (const struct slurm_conf *conf, const struct arguments *argum
         findings_add (findings, "address", LEVEL_ERROR, "look at /sys/class/net", "%s", err.text);
         return;
     }
-    known = _address_of (&controller, conf->controller) == 0 && network_local_end (&own, &controller) == 0;
+    known = _address_of (&controller, conf->controller) == 0 && _local_end (&own, &controller) == 0;
     network_check_interfaces (list, count, known ? &own : NULL, arguments, findings);
     _check_own_name (findings);
 }

@@ -25,7 +25,4 @@ void network_check (const struct slurm_conf *conf, const struct arguments *argum
 void network_check_interfaces (const struct interface *list, int count, const struct address *own,
                                const struct arguments *arguments, struct findings *findings);
 
-/* The address from which this host would connect to `to`. Nothing is sent. -1 if there is no route. */
-int network_local_end (struct address *local, const struct address *to);
-
 #endif

@@ -15,7 +15,6 @@
 #include "common/deadline.h"
 #include "common/list_text.h"
 #include "common/tcp.h"
-#include "network.h"
 #include "ports.h"
 
 /* A lost packet is sent again after one second. */
@@ -109,15 +108,6 @@ static int _srun_host (struct address *address)
     if (!host)
         host = getenv ("SLURM_LAUNCH_NODE_IPADDR");
     return host ? address_parse (address, host) : -1;
-}
-
-void reach_local_end (struct address *here)
-{
-    struct address srun;
-
-    memset (here, 0, sizeof (*here));
-    if (_srun_host (&srun) == 0)
-        network_local_end (here, &srun);
 }
 
 void reach_check (const struct slurm_conf *conf, const struct arguments *arguments, struct findings *findings)

@@ -20,9 +20,6 @@
  */
 void reach_ports (const struct address *host, const int port[], int error[], size_t count, int ms);
 
-/* This node's address in a connection to srun's host; not set if that is not known. */
-void reach_local_end (struct address *here);
-
 /*
  * Do that for some ports of rendezvous_ports= or SrunPortRange, of the host that
  * SLURM_SRUN_COMM_HOST or SLURM_LAUNCH_NODE_IPADDR names.

@@ -379,7 +379,7 @@ static void _unanswered (const struct narrator *n, const struct unanswered *u)
     }
     console_say (
         "spank_tf: %s: no answer to connections for a minute: %s. Check whether these nodes can reach "
-        "each other, for example with tf-check --step",
+        "each other, for example with --tf-preflight",
         step_name (n->step), list_text_end (&list));
 }
 
