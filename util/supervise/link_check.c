@@ -21,8 +21,8 @@
 /* So long data is sent in each direction, and at most so much. */
 #define SEND_MS 100
 #define MOST_BYTES (INT64_C (1) << 26)
-/* What does not show the token in this time is not of the step. */
-#define TOKEN_MS 500
+/* So many connections may have shown nothing yet; one more closes the oldest. */
+#define MOST_WAITING 16
 #define TOKEN_LENGTH ((size_t)CONTACT_TOKEN - 1)
 /* The other node may not listen yet. */
 #define AGAIN_MS 20
@@ -120,42 +120,104 @@ static bool _is_token (const char *text, const char *token)
     return differ == 0;
 }
 
-/* False: it is not of the step, or the connection has ended. */
-static bool _serve (const struct link_peer *peer, int fd, struct deadline deadline, int *rate)
+/* The other one sends its token at once, so it comes as one piece. */
+static bool _shows_token (int fd, const char *token)
 {
-    char token[TOKEN_LENGTH];
+    char text[TOKEN_LENGTH];
 
-    if (_receive_all (fd, token, sizeof (token), deadline_min (deadline, deadline_in_ms (TOKEN_MS))) < 0
-        || !_is_token (token, peer->token) || _send_all (fd, peer->server_token, TOKEN_LENGTH, deadline) < 0)
-        return false;
+    return recv (fd, text, sizeof (text), MSG_DONTWAIT) == (ssize_t)sizeof (text) && _is_token (text, token);
+}
+
+/* The one of these that shows the token, or -1. What has shown something else is closed. */
+static int _find_peer (struct pollfd waiting[MOST_WAITING], const char *token)
+{
+    int found = -1;
+
+    for (int i = 0; i < MOST_WAITING; i++) {
+        if (waiting[i].fd < 0 || !waiting[i].revents)
+            continue;
+        if (found < 0 && _shows_token (waiting[i].fd, token))
+            found = waiting[i].fd;
+        else
+            close (waiting[i].fd);
+        waiting[i].fd = -1;
+    }
+    return found;
+}
+
+/* Anybody can connect and say nothing, which keeps the other node from nothing. -1: it has not come. */
+static int _accept_peer (const struct link_peer *peer, int listener, struct deadline deadline)
+{
+    struct pollfd waiting[MOST_WAITING + 1];
+    int next = 0, found = -1;
+
+    for (int i = 0; i <= MOST_WAITING; i++)
+        waiting[i] = (struct pollfd){ .fd = i < MOST_WAITING ? -1 : listener, .events = POLLIN };
+    while (found < 0 && poll (waiting, MOST_WAITING + 1, deadline_left_ms (deadline)) > 0) {
+        found = _find_peer (waiting, peer->token);
+        if (!waiting[MOST_WAITING].revents)
+            continue;
+        if (waiting[next].fd >= 0)
+            close (waiting[next].fd);
+        waiting[next].fd = accept4 (listener, NULL, NULL, SOCK_CLOEXEC);
+        next = (next + 1) % MOST_WAITING;
+    }
+    for (int i = 0; i < MOST_WAITING; i++)
+        if (waiting[i].fd >= 0)
+            close (waiting[i].fd);
+    return found;
+}
+
+/* -1: the connection broke. */
+static int _serve (const struct link_peer *peer, int fd, struct deadline deadline)
+{
+    int rate = -1;
+
+    if (_send_all (fd, peer->server_token, TOKEN_LENGTH, deadline) < 0)
+        return -1;
     _limit_buffer (fd);
-    *rate = _receive_data (fd, deadline) < 0 ? -1 : _send_data (fd, deadline);
-    if (*rate > 0 && _send_all (fd, rate, sizeof (*rate), deadline) < 0)
-        *rate = -1;
-    return true;
+    if (_receive_data (fd, deadline) == 0)
+        rate = _send_data (fd, deadline);
+    return rate > 0 ? _send_all (fd, &rate, sizeof (rate), deadline) : -1;
 }
 
 static int _measure_as_server (const struct link_peer *peer, struct deadline deadline, struct errtext *err)
 {
-    int listener = port_listen_on (peer->port, err), rate = 0, fd;
-    bool served = false;
+    int listener = port_listen_on (peer->port, err), fd, rc;
 
     if (listener < 0)
         return -1;
-    while (!served && deadline_wait (listener, POLLIN, deadline))
-        if ((fd = accept4 (listener, NULL, NULL, SOCK_CLOEXEC)) >= 0) {
-            served = _serve (peer, fd, deadline, &rate);
-            close (fd);
-        }
+    fd = _accept_peer (peer, listener, deadline);
     close (listener);
-    return served && rate > 0 ? 0 : errtext_set (err, served ? "the connection broke" : "no connection came");
+    if (fd < 0)
+        return errtext_set (err, "no connection came");
+    rc = _serve (peer, fd, deadline);
+    close (fd);
+    return rc < 0 ? errtext_set (err, "the connection broke") : 0;
 }
 
+/* Show the token, and see the other one's; or -1 and errno. */
+static int _connect_to_peer (const struct link_peer *peer, struct deadline deadline)
+{
+    int fd = tcp_connect (&peer->address, peer->port, deadline);
+    char token[TOKEN_LENGTH];
+
+    if (fd < 0)
+        return -1;
+    if (_send_all (fd, peer->token, TOKEN_LENGTH, deadline) == 0
+        && _receive_all (fd, token, sizeof (token), deadline) == 0 && _is_token (token, peer->server_token))
+        return fd;
+    close (fd);
+    errno = ECONNREFUSED;
+    return -1;
+}
+
+/* The other node may not listen yet, or it was flooded with connections and has closed this one. */
 static int _connect_again (const struct link_peer *peer, struct deadline deadline)
 {
     int fd;
 
-    while ((fd = tcp_connect (&peer->address, peer->port, deadline)) < 0 && errno == ECONNREFUSED
+    while ((fd = _connect_to_peer (peer, deadline)) < 0 && errno == ECONNREFUSED
            && !deadline_passed (deadline))
         poll (NULL, 0, AGAIN_MS);
     return fd;
@@ -163,16 +225,13 @@ static int _connect_again (const struct link_peer *peer, struct deadline deadlin
 
 static int _measure_as_client (const struct link_peer *peer, struct deadline deadline, struct errtext *err)
 {
-    int fd = _connect_again (peer, deadline), out = -1, in = -1;
-    char token[TOKEN_LENGTH];
+    int fd = _connect_again (peer, deadline), out, in = -1;
 
     if (fd < 0)
         return errtext_set (err, "%s", strerror (errno));
     _limit_buffer (fd);
-    if (_send_all (fd, peer->token, TOKEN_LENGTH, deadline) == 0
-        && _receive_all (fd, token, sizeof (token), deadline) == 0 && _is_token (token, peer->server_token)
-        && (out = _send_data (fd, deadline)) > 0
-        && (_receive_data (fd, deadline) < 0 || _receive_all (fd, &in, sizeof (in), deadline) < 0))
+    out = _send_data (fd, deadline);
+    if (out > 0 && (_receive_data (fd, deadline) < 0 || _receive_all (fd, &in, sizeof (in), deadline) < 0))
         in = -1;
     close (fd);
     if (out <= 0 || in <= 0)
