@@ -69,7 +69,7 @@ expects ()
     [ "$code" -eq 125 ] && [ ! -e "$work/started" ]
     expects "$check: exit code 4, and no output. Result: no spare is free for its tasks"
     expects "the preflight has refused the step, and no program was started (exit code 125). Leave bad nodes out (--exclude=$(node 2))"
-    ! grep -q "first failure" "$out"
+    ! grep -q "first failure" "$out" || fail "a task failed: $(< "$out")"
     preflight 2 worker:2 "$check,warn" touch "$work/started"
     [ "$code" -eq 0 ] && [ -e "$work/started" ]
     expects "its tasks start there all the same (warn)"
@@ -93,11 +93,58 @@ expects ()
     expects "$check.not: cannot be executed: No such file or directory"
 }
 
-@test "a slow link is compared with the others, and a node that reaches nobody is found" {
+# drops A B: node A drops packets that node B sends it.
+drops ()
+{
+    "$tests/cluster" run --on "$(node "$1")" -- iptables -A INPUT -s "$(address "$(node "$2")")" -p tcp -j DROP
+}
+
+@test "a slow link is compared with the others, and its node is bad" {
     "$tests/cluster" run --on "$(node 2)" -- tc qdisc add dev eth0 root tbf rate 20mbit burst 64kbit latency 100ms
     preflight 4 worker:4 links true
-    "$tests/cluster" run --on "$(node 2)" -- tc qdisc del dev eth0 root
     [ "$code" -eq 125 ] && [ "$(grep -c 'did not pass' "$out")" -eq 1 ] || fail "$(< "$out")"
     expects "$(node 2) did not pass the preflight: links: "
     expects "is the median of the nodes"
+}
+
+@test "a firewall between two nodes is named, and makes none of them bad" {
+    drops 2 1
+    preflight 3 worker:3 links true
+    [ "$code" -eq 0 ] && [ "$(wc -l < "$out")" -eq 1 ] || fail "$(< "$out")"
+    expects "preflight: $(node 1) and $(node 2) do not reach each other, and both reach other nodes"
+}
+
+@test "a node that hears no other node is bad, and gets a spare" {
+    drops 2 1
+    drops 2 3
+    list_options="--no-kill --tf-restart=1" preflight 3 worker:2,spare links true
+    [ "$code" -eq 0 ] || fail "$(< "$out")"
+    expects "$(node 2) did not pass the preflight: links: it reaches no other node. Result: worker 1 (rank 1) is now rank 2 on $(node 3)"
+}
+
+@test "preflight= of a site, --tf-preflight=no, sbatch, salloc, and inside the script" {
+    local job="srun -N2 --tf-tasks=worker:2"
+
+    write_check '! is_2 || exit 4'
+    site_arguments "preflight=$check"
+    run -125 --separate-stderr slurm srun -N2 --tf-tasks=worker:2 true
+    [[ $stderr == *"$(node 2) did not pass the preflight: $check: exit code 4"* ]] || fail "srun: $stderr"
+    run -0 --separate-stderr slurm srun -N2 --tf-tasks=worker:2 --tf-preflight=no true
+    [ -z "$stderr" ] || fail "no: $stderr"
+    site_arguments
+    run -125 slurm salloc -Q -N2 --tf-preflight="$check" sh -c "$job true"
+    run -125 slurm sbatch -Q -W -N2 -o "$work/inherited" --tf-preflight="$check" --wrap="$job true"
+    run -125 slurm sbatch -Q -W -N2 -o "$work/inside" --wrap="$job --tf-preflight=$check true"
+    [ "$(grep -l "$(node 2) did not pass the preflight" "$work/inherited" "$work/inside" | wc -l)" -eq 2 ] || fail "no line"
+}
+
+@test "Ctrl-C while nodes are checked ends the step, and leaves nothing" {
+    write_check "echo > $work/checks.\$SLURMD_NODENAME; exec sleep 900"
+    # shellcheck disable=SC2016  # of that shell
+    run --separate-stderr slurm timeout 120 sh -c '"$@" & pid=$!
+        until [ -e checks.'"$(node 1)"' ] && [ -e checks.'"$(node 2)"' ]; do sleep 0.1; done
+        kill -INT $pid; sleep 0.2; kill -INT $pid; wait $pid' sh \
+        srun -N2 --tf-tasks=worker:2 --tf-preflight="$check,timeout=1h" touch started
+    [ "$status" -ne 0 ] && [ "$status" -ne 124 ] && [ ! -e "$work/started" ] || fail "it goes on"
+    [[ $stderr != *'did not pass'* ]] || fail "a node is called bad"
 }
