@@ -307,7 +307,7 @@ static void _make_late_failure (struct plan *plan)
 /* Some nodes are bad. */
 static void _make_preflight (struct plan *plan)
 {
-    static const int healths[] = { FAILS, FAILS, HANGS, SLOW, DEAF };
+    static const int healths[] = { FAILS, FAILS, HANGS, UNTOLD, SLOW, DEAF };
     int bad = _in (3) ? 0 : _between (1, 2);
 
     plan->config.task.preflight = _in (4) ? "yes,warn,/check,timeout=5" : "yes,/check,timeout=5";
@@ -432,7 +432,7 @@ static const char *_disturbance_name (enum disturbance_kind kind)
 
 void plan_print (const struct plan *plan, int disturbances)
 {
-    static const char *const health[] = { "healthy", "fails", "hangs", "slow", "deaf" };
+    static const char *const health[] = { "healthy", "fails", "hangs", "untold", "slow", "deaf" };
     const struct rendezvous_config *c = &plan->config;
 
     printf ("seed %llu:", (unsigned long long)plan->seed);

@@ -22,6 +22,7 @@ const char *promises_check (const struct history *history, const char **why)
         { "none is left out", none_is_left_out },
         { "at most N restarts", at_most_n_restarts },
         { "a bad node is not used", a_bad_node_is_not_used },
+        { "a bad spare is not used", a_bad_spare_is_not_used },
         { "a good node is not condemned", a_good_node_is_not_condemned },
         { "a step with good nodes begins", a_step_with_good_nodes_begins },
         { "the preflight ends", the_preflight_ends },

@@ -73,6 +73,7 @@ promise what_serves_is_not_asked_to_save;
 
 /* promises_preflight.c */
 promise a_bad_node_is_not_used;
+promise a_bad_spare_is_not_used;
 promise a_good_node_is_not_condemned;
 promise a_step_with_good_nodes_begins;
 promise the_preflight_ends;

@@ -17,13 +17,21 @@ static bool _warns (const struct plan *plan)
     return strstr (plan->config.task.preflight, "warn");
 }
 
-/* Links are compared among these: the others have checked themselves. */
+/* It is found by the check of the node alone. */
+static bool _fails_alone (const struct plan *plan, int node)
+{
+    enum health health = plan->health[node];
+
+    return health == FAILS || health == HANGS || health == UNTOLD;
+}
+
+/* Links are compared among these. */
 static int _able (const struct plan *plan)
 {
     int able = 0;
 
     for (int i = 0; i < plan->nodes; i++)
-        able += plan->health[i] != FAILS && plan->health[i] != HANGS;
+        able += !_fails_alone (plan, i);
     return able;
 }
 
@@ -41,7 +49,7 @@ static bool _is_found (const struct plan *plan, int node)
 {
     int able = _able (plan), bad = _count (plan, SLOW) + _count (plan, DEAF);
 
-    if (plan->health[node] == FAILS || plan->health[node] == HANGS)
+    if (_fails_alone (plan, node))
         return true;
     return plan->health[node] != HEALTHY && plan->firewall[0] < 0 && able > 2 && 2 * bad < able;
 }
@@ -81,8 +89,25 @@ const char *a_bad_node_is_not_used (const struct history *h)
         int node = plan->node[note->rank < 0 ? 0 : note->rank];
 
         if (note->kind == BEGAN && _is_found (plan, node)
-            && (plan->health[node] == FAILS || plan->health[node] == HANGS || plan->disturbances == 0))
+            && (_fails_alone (plan, node) || plan->disturbances == 0))
             return oracle_broken (note, "begins on a bad node", node + 1);
+    }
+    return NULL;
+}
+
+/* "Spares are checked too, and a bad one is not used": not later, and not with warn. */
+const char *a_bad_spare_is_not_used (const struct history *h)
+{
+    const struct plan *plan = h->plan;
+    bool suspect[MOST_NODES] = { false };
+
+    EACH (note, h) {
+        if (note->kind != TOLD || note->rank < 0)
+            continue;
+        if (note->number == FACT_SUSPECT)
+            suspect[plan->node[note->rank]] = true;
+        if (note->number == FACT_PLACES && suspect[plan->node[note->rank]])
+            return oracle_broken (note, "gets a place on a bad node", plan->node[note->rank] + 1);
     }
     return NULL;
 }
@@ -126,17 +151,22 @@ const char *a_step_with_good_nodes_begins (const struct history *h)
     return NULL;
 }
 
-/* Of an undisturbed step: so long after its launch all begin, or none ever does. */
+/*
+ * Of an undisturbed step: so long after its launch all begin, or none ever does. For a supervisor that does
+ * not report, all wait until it would have ended its check, and as long as for one that does not register.
+ */
 #define MOST_MS 12000
 
 const char *the_preflight_ends (const struct history *h)
 {
     const struct plan *plan = h->plan;
+    int untold = plan->config.preflight.seconds + plan->config.timeout;
+    int64_t most = MOST_MS + (_count (plan, UNTOLD) ? untold * 1000 : 0);
 
     if (!plan->config.task.preflight || plan->disturbances > 0)
         return NULL;
     EACH (note, h)
         if ((note->kind == BEGAN && note->life == 0) || note->kind == SRUN_ENDED)
-            return note->at <= h->begin + MOST_MS ? NULL : oracle_broken (note, "comes late", note->kind);
+            return note->at <= h->begin + most ? NULL : oracle_broken (note, "comes late", note->kind);
     return "nothing has begun, and srun has not ended";
 }

@@ -145,9 +145,10 @@ static bool _reaches (int a, int b)
 static void _begin_check (int rank)
 {
     struct supervisor *s = &w.supervisor[rank];
-    bool hangs = w.plan->health[w.plan->node[rank]] == HANGS && s->check.port == 0;
+    enum health health = w.plan->health[w.plan->node[rank]];
+    bool hangs = health == HANGS && s->check.port == 0;
 
-    s->check_ends = w.now + (hangs ? CHECK_MS : 20 + events_below (200));
+    s->check_ends = health == UNTOLD ? NEVER : w.now + (hangs ? CHECK_MS : 20 + events_below (200));
 }
 
 static void _end_check (int rank)

@@ -70,6 +70,7 @@ enum health {
     HEALTHY,
     FAILS, /* its program does */
     HANGS, /* ... does not end */
+    UNTOLD, /* its supervisor does not report */
     SLOW, /* its links are */
     DEAF, /* it reaches no other node */
 };

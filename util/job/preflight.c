@@ -232,7 +232,7 @@ static void _note_links (struct job *job)
     }
 }
 
-/* The median of what each node reaches with its best partner; 0: there are not enough. */
+/* The median of what each node reaches with its best partner. */
 static int _median_rate (const struct job *job)
 {
     int *best = calloc ((size_t)job->tasks, sizeof (int)), count = 0, median = 0;
@@ -240,7 +240,7 @@ static int _median_rate (const struct job *job)
     EACH_RANK (r, job)
         if (best && _is_good (r))
             best[count++] = r->check.best;
-    if (count > 2)
+    if (best)
         median = _median (best, count);
     free (best);
     return median;
