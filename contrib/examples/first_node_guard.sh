@@ -17,13 +17,16 @@
 # is CANCELLED even if the work is done. What srun and it print is in guard-JOB.out in the working directory.
 # Not where HOST may be cut off and live: its task may still run, and write, when the others have begun again.
 
+# The number of an array's job may be that of the whole array.
+job=${SLURM_ARRAY_JOB_ID:+${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID} job=${job:-$SLURM_JOB_ID}
+
 # To end the job's other steps: to Slurm the training runs as long as its tasks do.
 end_other_steps ()
 {
     local step
 
-    for step in $(squeue -h -s -j "$SLURM_JOB_ID" -o %i); do
-        [[ $step != *.+([0-9]) || $step = "$SLURM_JOB_ID.$SLURM_STEP_ID" ]] || scancel "$step"
+    for step in $(squeue -h -s -j "$job" -o %i); do
+        [[ $step != *.+([0-9]) || $step = "$job.$SLURM_STEP_ID" ]] || scancel "$step"
     done
     sleep 5
 }
@@ -31,27 +34,27 @@ end_other_steps ()
 # srun reads what this step's own srun has set for it.
 run_again ()
 {
-    local count variable job=$SLURM_JOB_ID
+    local count variable id=$SLURM_JOB_ID
 
-    exec >> "guard-$job.out" 2>&1 < /dev/null
+    exec >> "guard-$id.out" 2>&1 < /dev/null
     end_other_steps
     count=$(wc -l <<< "$names")
     for variable in ${!SLURM_@}; do
         [ "$variable" = SLURM_CONF ] || unset "$variable"
     done
-    srun --jobid="$job" --overlap --no-kill -N"$count" -n"$count" "$@"
+    srun --jobid="$id" --overlap --no-kill -N"$count" -n"$count" "$@"
     echo "first_node_guard: srun has ended with $?"
     scancel "$job"
 }
 
 shopt -s extglob
 while sleep 5; do
-    nodes=$(squeue -h -j "$SLURM_JOB_ID" -o %N) && names=$(scontrol show hostnames "$nodes") && [ "$names" ] || continue
+    nodes=$(squeue -h -j "$job" -o %N) && names=$(scontrol show hostnames "$nodes") && [ "$names" ] || continue
     ! grep -Fqx "$2" <<< "$names" || continue
     case $1 in
-        requeue) scontrol requeue "$SLURM_JOB_ID" ;;
+        requeue) scontrol requeue "$job" ;;
         again) run_again "${@:3}" ;;
-        *) scancel "$SLURM_JOB_ID" ;;
+        *) scancel "$job" ;;
     esac
     sleep 30
 done

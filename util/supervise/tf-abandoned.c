@@ -47,7 +47,7 @@ static char answer[1 << 20];
 static struct {
     const char *policy, *step, *host, *log;
     bool first; /* the first attempt of this supervisor */
-    char job[32];
+    char number[32], job[32]; /* the latter for commands */
     char runs[PAST_RUNS_TEXT
               + 1]; /* that --tf-requeue has written into the job's comment, and a blank; or "" */
 } arg;
@@ -87,16 +87,30 @@ static void __attribute__ ((format (printf, 1, 2))) _tell_syslog (const char *fm
 
 /* The job. */
 
-/* The line of the job, with blanks around each word. A heterogeneous job has one for each component. */
+/*
+ * The line of the job, with blanks around each word. A heterogeneous job has one for each component, and an
+ * array one for each of its jobs, if it has this one's number.
+ */
 static char *_line_of_job (void)
 {
-    char batch_host[NAME_MAX + 16], *rest = answer, *line;
+    char begin[64], batch_host[NAME_MAX + 16], *rest = answer, *line;
 
+    snprintf (begin, sizeof (begin), "JobId=%s ", arg.number);
     snprintf (batch_host, sizeof (batch_host), " BatchHost=%s ", arg.host);
     while ((line = strsep (&rest, "\n")))
-        if (strstr (line, batch_host))
+        if (strncmp (line, begin, strlen (begin)) == 0 && strstr (line, batch_host))
             return line;
     return NULL;
+}
+
+/* The number of an array's job may be that of the whole array, so its name is taken: "59_1". */
+static void _name_job (const char *line)
+{
+    const char *found = strstr (line, " ArrayJobId=");
+    char array[11], task[11];
+
+    if (found && sscanf (found, " ArrayJobId=%10[0-9] ArrayTaskId=%10[0-9]", array, task) == 2)
+        snprintf (arg.job, sizeof (arg.job), "%s_%s", array, task);
 }
 
 static bool _shows (const char *line, const char *word)
@@ -136,6 +150,7 @@ static bool _is_abandoned (bool *may_requeue)
     if (!(line = _line_of_job ()) || !_shows (line, "JobState=RUNNING") || !_shows (line, "BatchFlag=1")
         || _shows (line, "NodeList=(null)") || !(nodes = strstr (line, " NodeList=")))
         return false;
+    _name_job (line);
     *may_requeue = _shows (line, "Requeue=1");
     length = past_runs_find (&runs, line, &begin);
     snprintf (arg.runs, sizeof (arg.runs), "%.*s%s", (int)length, length ? begin : "", length ? " " : "");
@@ -217,7 +232,8 @@ int main (int argc, char *argv[])
         return 1;
     }
     arg.policy = argv[1], arg.step = argv[2], arg.host = argv[3], arg.log = argv[4], arg.first = argc > 5;
-    snprintf (arg.job, sizeof (arg.job), "%.*s", (int)strcspn (arg.step, "."), arg.step);
+    snprintf (arg.number, sizeof (arg.number), "%.*s", (int)strcspn (arg.step, "."), arg.step);
+    snprintf (arg.job, sizeof (arg.job), "%s", arg.number);
     /* That of the task may be on a file system that hangs. */
     if (chdir ("/") < 0 || !_is_abandoned (&may_requeue))
         return 0;
