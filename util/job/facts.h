@@ -105,6 +105,7 @@ enum fact_obstacle {
 
 /* Does the job go on in another run? */
 enum requeue_verdict {
+    REQUEUE_NOT_ASKED, /* the tasks were not asked to save */
     REQUEUE_GOES_ON,
     REQUEUE_ASKED, /* no: Slurm has asked the tasks to end before that */
     REQUEUE_FAILED, /* the task of `rank` has not saved */
@@ -162,7 +163,7 @@ struct fact {
 
     int waited; /* ENDED: srun's --wait, after which it has killed the ranks that are `cut`; or 0 */
 
-    /* NO_REQUEUE, REQUEUE; ENDED, CUT: of all runs, if there were some before */
+    /* NO_REQUEUE, REQUEUE, ENDED; ENDED, CUT: of all runs, if there were some before */
     enum slurm_job_obstacle obstacle_of_job;
     enum requeue_verdict requeue;
     int step_before, wanted; /* REQUEUE_SHORT: as many seconds were needed */

@@ -314,6 +314,7 @@ static void _tell_last (struct job *job, enum fact_kind kind)
     if (kind == FACT_CUT)
         return;
     fact->saves = job->requeue.saves != NEVER;
+    fact->requeue = requeue_verdict (job);
     fact->cause = job->finish.cause;
     fact->learnt = job->watchdog.learnt;
     fact->waited = finish_waited (job);

@@ -165,19 +165,6 @@ static const struct place *_unsaved (const struct job *job)
     return _ps_failed (job) ? job->finish.place : NULL;
 }
 
-static enum requeue_verdict _verdict (const struct job *job, const struct place *unsaved, int64_t lasted)
-{
-    if (job->requeue.saves == NEVER)
-        return REQUEUE_ASKED;
-    if (unsaved)
-        return REQUEUE_FAILED;
-    if (job->budget.step > job->requeue.before.step)
-        return REQUEUE_GOES_ON;
-    if (job->budget.step > 0 || job->requeue.before.step > 0)
-        return REQUEUE_STUCK;
-    return lasted < restarts_lasting_ms (job) ? REQUEUE_SHORT : REQUEUE_GOES_ON;
-}
-
 /* Slurm was the first to ask the tasks, as by --signal, and one says that it has saved. */
 static bool _slurm_was_first (const struct job *job)
 {
@@ -185,6 +172,24 @@ static bool _slurm_was_first (const struct job *job)
         if (job->requeue.far && job->asked && p->duty.awaited && restart_rule_saved (&p->end.report))
             return true;
     return false;
+}
+
+static int64_t _lasted_ms (const struct job *job)
+{
+    return job->run - job->launched;
+}
+
+enum requeue_verdict requeue_verdict (const struct job *job)
+{
+    if (job->requeue.saves == NEVER)
+        return _slurm_was_first (job) ? REQUEUE_ASKED : REQUEUE_NOT_ASKED;
+    if (_unsaved (job))
+        return REQUEUE_FAILED;
+    if (job->budget.step > job->requeue.before.step)
+        return REQUEUE_GOES_ON;
+    if (job->budget.step > 0 || job->requeue.before.step > 0)
+        return REQUEUE_STUCK;
+    return _lasted_ms (job) < restarts_lasting_ms (job) ? REQUEUE_SHORT : REQUEUE_GOES_ON;
 }
 
 /* Its node was lost, or its task failed first again and again. */
@@ -195,18 +200,17 @@ static bool _is_left_out (const struct job *job, const struct rank *r)
 
 void requeue_decide (struct job *job)
 {
-    int64_t lasted = job->run - job->launched;
-    const struct place *unsaved;
+    enum requeue_verdict verdict = requeue_verdict (job);
+    const struct place *unsaved = verdict == REQUEUE_FAILED ? _unsaved (job) : NULL;
     struct fact *fact;
 
-    if (job->requeue.saves == NEVER && !_slurm_was_first (job))
+    if (verdict == REQUEUE_NOT_ASKED)
         return;
-    unsaved = _unsaved (job);
     fact = facts_add (&job->facts, FACT_REQUEUE, unsaved ? unsaved->rank : NULL);
-    fact->requeue = _verdict (job, unsaved, lasted);
+    fact->requeue = verdict;
     fact->step = job->budget.step;
     fact->step_before = job->requeue.before.step;
-    fact->seconds = (int)(lasted / SECOND_MS);
+    fact->seconds = (int)(_lasted_ms (job) / SECOND_MS);
     fact->wanted = (int)(restarts_lasting_ms (job) / SECOND_MS);
     fact->runs = &job->requeue.all;
     EACH_RANK (r, job)

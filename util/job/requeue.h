@@ -24,6 +24,7 @@ void requeue_take (struct job *job, const struct slurm_job *answer);
 void requeue_close (struct job *job);
 
 /* ... and tell whether the job is requeued, if the tasks had been asked to save. */
+enum requeue_verdict requeue_verdict (const struct job *job);
 void requeue_decide (struct job *job);
 
 /* Of FACT_REQUEUE: true if none of its ranks before the i-th one is on that one's node. */

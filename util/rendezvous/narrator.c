@@ -565,6 +565,7 @@ static void _say_verdict (const struct narrator *n, const struct fact *fact)
     struct failed room;
 
     switch (fact->requeue) {
+        case REQUEUE_NOT_ASKED: break;
         case REQUEUE_GOES_ON: _say_requeued (n, fact); break;
         case REQUEUE_ASKED:
             console_say (

@@ -328,6 +328,19 @@ static json_t *_ledger (const struct ledger *l)
     return ledger;
 }
 
+/* Nothing if the tasks were not asked to save. */
+static void _add_requeue (json_t *object, const struct fact *fact)
+{
+    static const char *const word[] = {
+        [REQUEUE_NOT_ASKED] = NULL,  [REQUEUE_GOES_ON] = "requeued", [REQUEUE_ASKED] = "asked",
+        [REQUEUE_FAILED] = "failed", [REQUEUE_STUCK] = "stuck",      [REQUEUE_SHORT] = "short",
+    };
+
+    _add_text (object, "requeue", word[fact->requeue]);
+    if (fact->requeue != REQUEUE_NOT_ASKED)
+        json_object_set_new (object, "run", json_integer (fact->runs ? fact->runs->runs : 1));
+}
+
 char *show_json_end (const struct roster *roster, const struct rendezvous_config *config,
                      const struct fact *fact)
 {
@@ -340,6 +353,7 @@ char *show_json_end (const struct roster *roster, const struct rendezvous_config
     json_object_set_new (object, "first_to_fail", first ? json_integer (first->number) : json_null ());
     _add_text (object, "log_dir", roster->rank[0].log_dir);
     _add_learnt (object, &fact->learnt);
+    _add_requeue (object, fact);
     if (fact->ledger)
         json_object_set_new (object, "ledger", _ledger (fact->ledger));
     for (int i = 0; i < roster->tasks; i++)
