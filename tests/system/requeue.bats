@@ -177,13 +177,18 @@ prints_not ()
     prints later 'begins at step [1-9][0-9]* in run 2'
 }
 
+# The node $lost of the second run's task that is not on the batch script's.
+begins_elsewhere ()
+{
+    lost=$(sed -n 's/^begins at step .* in run 2 on //p' "$work/lost.out" | grep -vx "$(slurm squeue -h -j "$id" -o %B)" | tail -n 1)
+    [ "$lost" ]
+}
+
 # Slurm has not given it up by then. After that, 22.05 without slurmdbd would not let the user change the job.
 @test "... a node that was lost in the second run is left out of the third" {
     site_arguments lost_after=5
     id=$(srun=--no-kill job lost goes-on 3 -N3 -n3 --no-kill --tf-restart=3 --tf-requeue=25 --tf-tasks=worker:2,spare)
-    eventually 90 grep -q 'begins at step [0-9]* in run 2' "$work/lost.out" || fail "there is no second run: $(< "$work/lost.out")"
-    # Not that of the batch script.
-    lost=$(sed -n 's/^begins at step .* in run 2 on //p' "$work/lost.out" | grep -vx "$(slurm squeue -h -j "$id" -o %B)" | tail -n 1)
+    eventually 90 begins_elsewhere || fail "there is no second run: $(< "$work/lost.out")"
     kill_node "${lost##*[a-z]}"
     eventually 60 grep -q "The job is requeued without $lost, where" "$work/lost.out" || fail "$(< "$work/lost.out")"
     prints lost "unreachable for [0-9]+ s, and replaced: worker [01] \(rank [0-2], $lost\) is now"

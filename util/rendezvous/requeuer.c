@@ -190,7 +190,12 @@ static bool _write_comment (const struct shown *shown, const char *job, const st
     return RUN ("scontrol", "update", number, text);
 }
 
-/* Slurm takes another list as long as the job is pending. */
+/*
+ * Slurm takes another list only while the job is pending, so after the requeue. The next run begins later:
+ * when the nodes are free, and credentials of this run have expired (cred_expire, two minutes). So a job need
+ * not be held, and released when the list is there: this process has KillWait, and if it were killed in
+ * between, the job would be held for ever.
+ */
 static bool _leave_out (const struct shown *shown, const char *job, const char *nodes)
 {
     char text[sizeof (shown->excluded) + 4096 + 16], number[48];
