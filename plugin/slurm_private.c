@@ -7,11 +7,11 @@
 
 #include <limits.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cgroup_conf.h"
+#include "common/conf_file.h"
+#include "launch/cgroup_conf.h"
 
 /* Low and high, or NULL. */
 extern uint16_t *slurm_get_srun_port_range (void) __attribute__ ((weak));
@@ -57,16 +57,14 @@ int slurm_private_kill_wait (void)
  */
 static int _cgroup_signals_all (struct errtext *err)
 {
-    const char *conf, *slash;
+    const char *conf;
     char path[PATH_MAX];
 
     if (SLURM_VERSION_NUMBER < SLURM_VERSION_NUM (23, 11, 0))
         return 0;
-    conf = getenv ("SLURM_CONF");
-    if (!conf || !(slash = strrchr (conf, '/')))
+    if (!(conf = getenv ("SLURM_CONF")))
         return errtext_set (err, "slurm.conf: its directory is not known");
-    snprintf (path, sizeof (path), "%.*s/cgroup.conf", (int)(slash - conf), conf);
-    return cgroup_conf_signals_all (path, err);
+    return conf_file_beside (path, conf, "cgroup.conf", err) < 0 ? -1 : cgroup_conf_signals_all (path, err);
 }
 
 int slurm_private_signals_only_children (struct errtext *err)

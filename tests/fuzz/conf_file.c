@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cgroup_conf.h"
 #include "check/plugstack.h"
 #include "check/slurm_conf.h"
+#include "launch/cgroup_conf.h"
 
 static void _read_slurm_conf (const char *path)
 {

@@ -24,11 +24,11 @@ static enum srun_value _ask (const char *option, void *arg)
     return SRUN_VALUE_NONE;
 }
 
-static void _check_facts (const char *text)
+static void _check_facts (char *text)
 {
     struct slurm_facts facts;
 
-    slurm_facts_read (&facts, text);
+    slurm_facts_read_text (&facts, text);
     CHECK (facts.wait_time >= 0 && facts.kill_wait >= -1);
     CHECK (facts.ports.count <= PORT_MAX_RANGES);
 }
@@ -66,9 +66,10 @@ FUZZ_TARGET (srun_words)
         if (strcmp (word, "TF-RUN") != 0)
             argv[argc++] = word;
     argv[argc] = NULL;
-    _check_facts (rest);
     if (fuzz_succeeded (srun_words_parse (&words, argc, argv, help, _ask, NULL, &err), &err))
         _check_words (&words);
+    if (rest)
+        _check_facts (rest);
     srun_words_clear (&words);
     srun_help_destroy (help);
     free (text);

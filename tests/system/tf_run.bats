@@ -217,6 +217,31 @@ END
     [ "$status" -eq 0 ] && [[ $stderr == *'exit code 3. Restarting'* ]] || fail "the step fails, or is not restarted"
 }
 
+# Leave a mark of each time that tf-run asks slurmctld: with_scontrol COMMAND...
+with_scontrol ()
+{
+    mkdir -p "$work/bin"
+    printf '%s\n' '#!/bin/sh' "touch $work/mark.asked" "exec $(command -v scontrol) \"\$@\"" > "$work/bin/scontrol"
+    chmod 755 "$work/bin/scontrol"
+    slurm env PATH="$work/bin:$PATH" "$@"
+}
+
+# bats test_tags=core,release
+@test "in a job, tf-run reads slurm.conf as srun does, and asks slurmctld only if it cannot" {
+    # Not with the path that srun was given.
+    cp "$SPANK_TF_CLUSTER/slurm.conf" "$work/own.conf"
+    run slurm env SLURM_CONF="$work/own.conf" srun -Q -n1 printenv SLURM_CONF
+    [ "$output" = "$SPANK_TF_CLUSTER/slurm.conf" ] || fail "Slurm does not set SLURM_CONF"
+    run --separate-stderr with_scontrol "$TF_RUN" --tf-tasks=ps,worker srun -Q -n2 "$task_check" --roles=ps,worker
+    all_tasks_ok ps,worker
+    [ ! -e "$work/mark.asked" ] || fail "slurmctld was asked"
+    chmod 600 "$SPANK_TF_CLUSTER/cgroup.conf"
+    run --separate-stderr with_scontrol "$TF_RUN" --tf-tasks=ps,worker srun -Q -n2 "$task_check" --roles=ps,worker
+    chmod 644 "$SPANK_TF_CLUSTER/cgroup.conf"
+    all_tasks_ok ps,worker
+    [ -e "$work/mark.asked" ] || fail "slurmctld was not asked"
+}
+
 # bats test_tags=core
 @test "where srun has the plugin, the plugin does it" {
     site_arguments

@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cgroup_conf.h"
+#include "launch/cgroup_conf.h"
 
 static int result_for (const char *text)
 {

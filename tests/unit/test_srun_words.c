@@ -8,6 +8,8 @@
 
 #include "unit.h"
 
+#include <stdio.h>
+
 #include "run/slurm_facts.h"
 #include "run/srun_help.h"
 #include "run/srun_words.h"
@@ -190,6 +192,17 @@ TEST (an_option_is_there_by_its_whole_name)
     srun_help_destroy (help);
 }
 
+static void check_facts (const struct slurm_facts *facts, int low, int wait, int kill, bool appends,
+                         bool children)
+{
+    assert_true (facts->known);
+    assert_int_equal (facts->ports.count ? facts->ports.range[0].low : 0, low);
+    assert_int_equal (facts->wait_time, wait);
+    assert_int_equal (facts->kill_wait, kill);
+    assert_int_equal (facts->appends_output, appends);
+    assert_int_equal (facts->signals_only_children, children);
+}
+
 TEST (slurms_configuration)
 {
     static const struct {
@@ -215,13 +228,43 @@ TEST (slurms_configuration)
     };
 
     for (size_t i = 0; i < COUNT (row); i++) {
+        char text[512];
         struct slurm_facts facts;
 
-        slurm_facts_read (&facts, row[i].text);
-        assert_int_equal (facts.ports.count ? facts.ports.range[0].low : 0, row[i].low);
-        assert_int_equal (facts.wait_time, row[i].wait);
-        assert_int_equal (facts.kill_wait, row[i].kill);
-        assert_int_equal (facts.appends_output, row[i].appends);
-        assert_int_equal (facts.signals_only_children, row[i].children);
+        snprintf (text, sizeof (text), "%s", row[i].text);
+        slurm_facts_read_text (&facts, text);
+        check_facts (&facts, row[i].low, row[i].wait, row[i].kill, row[i].appends, row[i].children);
     }
+}
+
+/* Without a setting as Slurm's defaults; NULL: there is no such file. */
+TEST (slurms_files)
+{
+    static const struct {
+        const char *slurm, *cgroup;
+        int low, wait, kill;
+        bool appends, children;
+    } row[] = {
+        { "ClusterName=c\n", NULL, 0, 0, 30, false, true },
+        { "ProctrackType=proctrack/linuxproc\n#KillWait=7\n", NULL, 0, 0, 30, false, false },
+        { "killwait=7 SrunPortRange=60001-63000\nWaitTime=20\nJobFileAppend=1\n", "", 60001, 20, 7, true,
+          true },
+        { "ProctrackType=cgroup\n", "SignalChildrenProcesses=no\n", 0, 0, 30, false, true },
+        { "ProctrackType=proctrack/cgroup\n", "SignalChildrenProcesses=yes\n", 0, 0, 30, false, false },
+    };
+    const char *dir = new_directory (), *path = path_in (dir, "slurm.conf"),
+               *cgroup = path_in (dir, "cgroup.conf");
+    struct slurm_facts facts;
+
+    for (size_t i = 0; i < COUNT (row); i++) {
+        write_file (path, row[i].slurm);
+        if (row[i].cgroup)
+            write_file (cgroup, row[i].cgroup);
+        slurm_facts_read_files (&facts, path);
+        check_facts (&facts, row[i].low, row[i].wait, row[i].kill, row[i].appends, row[i].children);
+    }
+    slurm_facts_read_files (&facts, path_in (dir, "none"));
+    assert_false (facts.known);
+    slurm_facts_read_files (&facts, NULL);
+    assert_false (facts.known);
 }

@@ -86,17 +86,30 @@ static char *_finish_well (struct command *command)
     return NULL;
 }
 
-void ask_srun (const char *srun, struct ask_srun_texts *texts)
+/* The one beside this srun. */
+static struct command _start_scontrol (const char *srun)
 {
     const char *slash = strrchr (srun, '/');
     char scontrol[PATH_MAX];
-    struct command help, config;
 
     snprintf (scontrol, sizeof (scontrol), "%.*sscontrol", slash ? (int)(slash + 1 - srun) : 0, srun);
-    help = _start_command ((const char *const[]){ srun, "--help", NULL }, false);
-    config = _start_command ((const char *const[]){ scontrol, "show", "config", NULL }, false);
-    texts->help = _finish_well (&help);
-    texts->config = _finish_well (&config);
+    return _start_command ((const char *const[]){ scontrol, "show", "config", NULL }, false);
+}
+
+char *ask_srun (const char *srun, struct slurm_facts *facts)
+{
+    struct command help = _start_command ((const char *const[]){ srun, "--help", NULL }, false), config;
+    char *text, *configuration;
+
+    slurm_facts_read_files (facts, getenv ("SLURM_CONF"));
+    if (facts->known)
+        return _finish_well (&help);
+    config = _start_scontrol (srun);
+    text = _finish_well (&help);
+    if ((configuration = _finish_well (&config)))
+        slurm_facts_read_text (facts, configuration);
+    free (configuration);
+    return text;
 }
 
 enum srun_value ask_srun_option (const char *option, void *srun)

@@ -6,57 +6,66 @@
 #include "slurm_facts.h"
 
 #include <limits.h>
-#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
+#include "common/conf_file.h"
 #include "common/number.h"
+#include "launch/cgroup_conf.h"
 
-/*
- * The value of "Key                     = value" in a line of the text, cut off at the end of that line; or
- * NULL.
- */
-static const char *_setting (const char *text, const char *key, char *room, size_t size)
+/* Slurm's defaults, for what slurm.conf does not set. */
+#define DEFAULT_KILL_WAIT 30
+
+/* "30", "30 sec" */
+static void _take_number (int *to, const char *text)
 {
-    size_t length = strlen (key);
+    int number = number_scan (&text, INT_MAX - 1);
 
-    for (const char *line = text; line; line = strchr (line, '\n') ? strchr (line, '\n') + 1 : NULL) {
-        const char *rest = line + length;
-
-        if (strncasecmp (line, key, length) != 0)
-            continue;
-        rest += strspn (rest, " ");
-        if (*rest++ != '=')
-            continue;
-        rest += strspn (rest, " ");
-        snprintf (room, size, "%.*s", (int)strcspn (rest, "\n"), rest);
-        return room;
-    }
-    return NULL;
+    if (number >= 0)
+        *to = number;
 }
 
-/* "30 sec", "1" */
-static int _number (const char *text, const char *key, int missing)
+/* Until cgroup.conf is read, the last fact is about the type alone. */
+static void _take_fact (void *arg, const char *key, const char *value)
 {
-    char room[64];
-    const char *value = _setting (text, key, room, sizeof (room));
-    int number = value ? number_scan (&value, INT_MAX - 1) : -1;
+    struct slurm_facts *facts = arg;
 
-    return number < 0 ? missing : number;
-}
-
-void slurm_facts_read (struct slurm_facts *facts, const char *text)
-{
-    char room[64];
-    const char *ports = _setting (text, "SrunPortRange", room, sizeof (room));
-
-    if (!ports || port_ranges_parse (&facts->ports, ports, NULL) < 0)
+    if (strcasecmp (key, "SrunPortRange") == 0 && port_ranges_parse (&facts->ports, value, NULL) < 0)
         facts->ports.count = 0;
-    facts->appends_output = _number (text, "JobFileAppend", 0) == 1;
-    facts->wait_time = _number (text, "WaitTime", 0);
-    facts->kill_wait = _number (text, "KillWait", -1);
-    facts->signals_only_children = false;
-    if (_setting (text, "ProctrackType", room, sizeof (room)) && strstr (room, "cgroup"))
-        facts->signals_only_children =
-            !_setting (text, "SignalChildrenProcesses", room, sizeof (room)) || strcasecmp (room, "yes") != 0;
+    else if (strcasecmp (key, "JobFileAppend") == 0)
+        facts->appends_output = *value == '1';
+    else if (strcasecmp (key, "WaitTime") == 0)
+        _take_number (&facts->wait_time, value);
+    else if (strcasecmp (key, "KillWait") == 0)
+        _take_number (&facts->kill_wait, value);
+    else if (strcasecmp (key, "ProctrackType") == 0)
+        facts->signals_only_children = strstr (value, "cgroup") != NULL;
+    else if (strcasecmp (key, "SignalChildrenProcesses") == 0 && strcasecmp (value, "yes") == 0)
+        facts->signals_only_children = false;
+}
+
+void slurm_facts_read_files (struct slurm_facts *facts, const char *slurm_conf)
+{
+    char path[PATH_MAX];
+    int all;
+
+    *facts = (struct slurm_facts){ .kill_wait = DEFAULT_KILL_WAIT, .signals_only_children = true };
+    if (!slurm_conf || conf_file_read (slurm_conf, _take_fact, facts, NULL) != 0
+        || conf_file_beside (path, slurm_conf, "cgroup.conf", NULL) < 0
+        || (all = cgroup_conf_signals_all (path, NULL)) < 0)
+        return;
+    facts->signals_only_children = facts->signals_only_children && !all;
+    facts->known = true;
+}
+
+void slurm_facts_read_text (struct slurm_facts *facts, char *text)
+{
+    *facts = (struct slurm_facts){ .known = true, .kill_wait = -1 };
+    for (char *line; (line = strsep (&text, "\n"));) {
+        char *key = strsep (&line, "=");
+
+        key[strcspn (key, " ")] = '\0';
+        if (line)
+            _take_fact (facts, key, line + strspn (line, " "));
+    }
 }

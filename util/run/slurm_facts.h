@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What `scontrol show config` tells of this Slurm.
+ * What tf-run needs of Slurm's configuration.
  */
 #ifndef TF_SLURM_FACTS_H
 #define TF_SLURM_FACTS_H
@@ -11,6 +11,7 @@
 #include "common/port.h"
 
 struct slurm_facts {
+    bool known;                 /* false: the others are not */
     struct port_ranges ports;   /* SrunPortRange, or none */
     bool appends_output;        /* JobFileAppend */
     int wait_time;              /* WaitTime in seconds; 0: there is none */
@@ -22,6 +23,13 @@ struct slurm_facts {
     bool signals_only_children;
 };
 
-void slurm_facts_read (struct slurm_facts *facts, const char *text);
+/*
+ * From this slurm.conf and the cgroup.conf beside it. They are not known if the path is NULL, or one of the
+ * files cannot be read; a cgroup.conf that does not exist is empty.
+ */
+void slurm_facts_read_files (struct slurm_facts *facts, const char *slurm_conf);
+
+/* From what `scontrol show config` prints; the text is cut up. */
+void slurm_facts_read_text (struct slurm_facts *facts, char *text);
 
 #endif

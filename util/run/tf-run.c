@@ -264,29 +264,26 @@ static const char *_program (const struct srun_words *words)
 }
 
 /* srun's command line with a task of tf-run in the place of each program; the rendezvous runs. */
-static int _start_tasks (const struct command *command, const struct ask_srun_texts *texts,
-                         struct errtext *err)
+static int _start_tasks (const struct command *command, const struct slurm_facts *slurm, struct errtext *err)
 {
     const struct srun_words *words = &command->words;
     struct srun_facts srun = { .line = words->line,
                                .options = words->srun_options,
                                .program = _program (words) };
-    struct slurm_facts slurm;
     char word[RUN_TASK_SIZE];
     char **argv;
     int control;
 
     if (_check_multi_prog (&words->srun_options, err) < 0)
         return -1;
-    if (!helper_own_file () || !texts->config)
+    if (!helper_own_file () || !slurm->known)
         return errtext_set (err, "%s",
-                            texts->config ? "/proc is not mounted" : "\"scontrol show config\" fails");
-    slurm_facts_read (&slurm, texts->config);
-    srun.ports = slurm.ports;
-    srun.appends_output = slurm.appends_output;
-    srun.wait_time = slurm.wait_time;
+                            slurm->known ? "/proc is not mounted" : "\"scontrol show config\" fails");
+    srun.ports = slurm->ports;
+    srun.appends_output = slurm->appends_output;
+    srun.wait_time = slurm->wait_time;
     own_programs_use ();
-    run_task_word (word, &slurm);
+    run_task_word (word, slurm);
     if (!(argv = srun_words_with (words, helper_own_file (), word)))
         return errtext_set (err, "%s", strerror (ENOMEM));
     if (srun_side_prepare (&srun, err) < 0 || (control = srun_side_start (&srun, NULL, err)) < 0)
@@ -302,13 +299,13 @@ static int _start_tasks (const struct command *command, const struct ask_srun_te
 static int _run (struct command *command, struct errtext *err)
 {
     struct srun_words *words = &command->words;
-    struct ask_srun_texts texts;
+    struct slurm_facts slurm;
     struct srun_help *help;
+    char *text = ask_srun (command->argv[0], &slurm);
 
-    ask_srun (command->argv[0], &texts);
-    if (!texts.help)
+    if (!text)
         return errtext_set (err, "\"%s --help\" fails", command->argv[0]);
-    if (!(help = srun_help_create (texts.help)))
+    if (!(help = srun_help_create (text)))
         return errtext_set (err, "%s", strerror (ENOMEM));
     if (srun_words_parse (words, command->argc, command->argv, help, ask_srun_option, command->argv[0], err)
         < 0)
@@ -323,7 +320,7 @@ static int _run (struct command *command, struct errtext *err)
         srun_checks_unused ();
     if (options_use () != OPTIONS_ON || words->programs == 0)
         return _execute (words->line.text);
-    return _start_tasks (command, &texts, err);
+    return _start_tasks (command, &slurm, err);
 }
 
 int main (int argc, char *argv[])

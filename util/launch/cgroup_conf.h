@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Slurm's cgroup.conf, as far as the plugin needs it. Nothing here knows Slurm.
+ * Slurm's cgroup.conf, as far as a launch needs it.
  */
 #ifndef TF_CGROUP_CONF_H
 #define TF_CGROUP_CONF_H
