@@ -138,7 +138,8 @@ look ()
             PENDING | REQUEUE*) free[i]=${free[i]-$now} ;;
             *) free[i]=${free[i]-$now} end[i]=$state ;;
         esac
-        [[ ${again[i]-} || ! -e $work/began.$i.0.1.0 ]] || again[i]=$now
+        # It may have waited for less time than there is between two looks.
+        [[ ${again[i]-} || ! -e $work/began.$i.0.1.0 ]] || again[i]=$now free[i]=${free[i]-$now}
         [[ ${life[i]-} ]] || ! compgen -G "$work/began.$i.*.0.1" > /dev/null || life[i]=$now
     done
     return 0
