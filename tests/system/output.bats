@@ -356,8 +356,6 @@ truncate/worker0.log:1
 END
 }
 
-# Plugin: tf-run asks slurmctld, whose file is another one here.
-# bats test_tags=plugin
 @test "JobFileAppend=1 in slurm.conf appends, and --open-mode overrides it" {
     sed '$aJobFileAppend=1' "$SPANK_TF_CLUSTER/slurm.conf" > "$work/slurm.conf"
     [ "$(kept env SLURM_CONF="$work/slurm.conf" srun)" = 2 ]
