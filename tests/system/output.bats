@@ -226,7 +226,7 @@ same_as_srun ()
     run --separate-stderr slurm env HOME=/home/anna srun -n1 --tf-tasks=worker --tf-log-dir='~/logs' true
     [ "$status" -ne 0 ] && [[ $stderr == *'--tf-log-dir: the shell does not replace ~ here; /home/anna/logs is needed'* ]]
     run --separate-stderr slurm srun -n1 --tf-tasks=worker --tf-log-dir='logs/$SLURM_JOB_ID' true
-    [ "$status" -ne 0 ] && [[ $stderr == *'--tf-log-dir: the shell does not replace $SLURM_JOB_ID here; write %j'* ]]
+    [ "$status" -ne 0 ] && [[ $stderr == *'--tf-log-dir: the shell does not replace $SLURM_JOB_ID here; write its value, or a pattern such as %j'* ]]
     run --separate-stderr slurm srun -n1 --tf-tasks=worker --tf-log-dir='~anna/logs' true
     [ "$status" -ne 0 ] && [[ $stderr == *'--tf-log-dir: the shell does not replace ~ here; an absolute path is needed'* ]]
     [ ! -e "$work/~" ]

@@ -821,15 +821,6 @@ TEST (a_failed_socket_pair_is_an_error_and_no_process_is_forked)
     assert_int_equal (hook.forks, 0);
 }
 
-TEST (a_path_that_is_too_long_is_an_error)
-{
-    char path[sizeof ("/bin/tf-supervise") - 1];
-    struct errtext err;
-
-    assert_int_equal (supervisor_find (path, sizeof (path), "/bin", &err), -1);
-    assert_string_equal (err.text, "libexecdir= is too long");
-}
-
 int main (int argc, char *argv[])
 {
     if (strcmp (argv[0], "tf-supervise") == 0)

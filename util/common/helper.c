@@ -5,6 +5,7 @@
 
 #include "helper.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -38,6 +39,13 @@ int helper_path (char *path, size_t size, const char *directory, const char *nam
     int length = own ? snprintf (path, size, "%s", own) : snprintf (path, size, "%s/%s", directory, name);
 
     return length < (int)size ? 0 : -1;
+}
+
+int helper_locate (char *path, size_t size, const char *libexecdir, const char *name, struct errtext *err)
+{
+    if (helper_path (path, size, libexecdir, name) < 0)
+        return errtext_set (err, "libexecdir= is too long");
+    return access (path, X_OK) == 0 ? 0 : errtext_set (err, "%s: %s", path, strerror (errno));
 }
 
 void helper_find (char *directory, size_t size, const char *path, const char *program)

@@ -8,6 +8,8 @@
 
 #include <stddef.h>
 
+#include "errtext.h"
+
 /* The absolute path of this process's own file, and of its directory. NULL if the kernel does not tell. */
 const char *helper_own_file (void);
 const char *helper_own_directory (void);
@@ -17,6 +19,9 @@ const char *helper_own_directory (void);
  * (util/static), so the path is that of this process's own file: start it with argv[0] = `name`.
  */
 int helper_path (char *path, size_t size, const char *directory, const char *name);
+
+/* The same with libexecdir=; -1 and err, too, if it cannot be executed. */
+int helper_locate (char *path, size_t size, const char *libexecdir, const char *name, struct errtext *err);
 
 /* The first directory of a PATH, NULL or not, that has this program; "" if none has. */
 void helper_find (char *directory, size_t size, const char *path, const char *program);

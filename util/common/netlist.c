@@ -68,10 +68,3 @@ int netlist_parse (struct netlist *list, const char *text, struct errtext *err)
             return 0;
     }
 }
-
-int netlist_check (const char *text, struct errtext *err)
-{
-    struct netlist list;
-
-    return strcmp (text, NETLIST_ANY) == 0 ? 0 : netlist_parse (&list, text, err);
-}

@@ -30,9 +30,6 @@ struct netlist {
 
 int netlist_parse (struct netlist *list, const char *text, struct errtext *err);
 
-/* 0 if the text is a list or NETLIST_ANY, the values of --tf-network; -1 and err if not. */
-int netlist_check (const char *text, struct errtext *err);
-
 /* True if the text can be the name of an interface and is printable ASCII. */
 bool netlist_is_interface (const char *text);
 

@@ -56,6 +56,13 @@ static const struct choice restart_words[] = { { VALUE_RESTART_ANY, 0 },
 
 static const struct choice watchdog_words[] = { { VALUE_WATCHDOG_AUTO, 0 }, { NULL, 0 } };
 
+static int _check_netlist (const char *value, struct errtext *err)
+{
+    struct netlist list;
+
+    return strcmp (value, NETLIST_ANY) == 0 ? 0 : netlist_parse (&list, value, err);
+}
+
 const struct option_definition option_table[OPTION_COUNT] = {
     /* clang-format off */
     [OPTION_TASKS] = {
@@ -73,7 +80,7 @@ const struct option_definition option_table[OPTION_COUNT] = {
                  "otherwise" },
     [OPTION_NETWORK] = {
         .name = "tf-network", .site = "network", .arginfo = "CIDR|IFACE", .normal = NETLIST_ANY,
-        .alone = NETLIST_ANY, .check = netlist_check, .completion = "networks",
+        .alone = NETLIST_ANY, .check = _check_netlist, .completion = "networks",
         .usage = "network of all addresses, such as 10.1.0.0/16 or ib0; several in order of preference" },
     [OPTION_PORTS] = {
         .name = "tf-ports", .site = "ports", .arginfo = "RANGE", .normal = PORT_RANGES_ANY,

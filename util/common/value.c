@@ -108,28 +108,13 @@ static int _check_tilde (const char *value, struct errtext *err)
 /* Nor $NAME in #SBATCH. */
 static int _check_dollar (const char *value, struct errtext *err)
 {
-    /* clang-format off */
-    static const struct {
-        const char *variable, *pattern;
-    } known[] = {
-        { "SLURM_JOB_ID", "%j" }, { "SLURM_JOBID", "%j" }, { "SLURM_JOB_NAME", "%x" }, { "USER", "%u" },
-        { "SLURM_ARRAY_JOB_ID", "%A" }, { "SLURM_ARRAY_TASK_ID", "%a" }, { "SLURM_STEP_ID", "%s" },
-    };
-    /* clang-format on */
-    const char *dollar = strchr (value, '$'), *name;
-    size_t length;
+    const char *dollar = strchr (value, '$');
     struct quoted q;
 
     if (!dollar)
         return 0;
-    name = dollar + 1 + (dollar[1] == '{');
-    length = strspn (name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_");
-    for (size_t i = 0; i < sizeof (known) / sizeof (known[0]); i++)
-        if (length == strlen (known[i].variable) && strncmp (name, known[i].variable, length) == 0)
-            return errtext_set (err, "the shell does not replace $%s here; write %s", known[i].variable,
-                                known[i].pattern);
     return errtext_set (err, "the shell does not replace %s here; write its value, or a pattern such as %%j",
-                        text_quoted (&q, dollar, (size_t)(name - dollar) + length));
+                        text_quoted (&q, dollar, strcspn (dollar, "/")));
 }
 
 int value_log_dir (const char *value, struct errtext *err)

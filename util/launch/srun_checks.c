@@ -112,10 +112,6 @@ static bool _differs_by_task (const char *name)
     return false;
 }
 
-/*
- * --input, from srun's sources, in its order: with the number of a task, only that one has srun's stdin. A
- * spare would go on with an input that is not its place's.
- */
 int srun_checks_input (const struct srun_facts *facts, struct errtext *err)
 {
     static const struct cmdline_option option = { "--input", sizeof ("--in") - 1, 'i' };
@@ -131,10 +127,6 @@ int srun_checks_input (const struct srun_facts *facts, struct errtext *err)
     return 0;
 }
 
-/*
- * Without a list the other options do nothing. Those of the job or the site are meant for other steps, but
- * one on this srun's command line has probably lost its list. Not an error: an alias may have given it.
- */
 void srun_checks_unused (void)
 {
     static bool said;

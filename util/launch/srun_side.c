@@ -34,12 +34,12 @@ static char program[4096];
 
 static int _find_program (struct errtext *err)
 {
-    if (helper_path (program, sizeof (program), options_value (OPTION_LIBEXECDIR), "tf-rendezvous") < 0)
-        return errtext_set (err, "libexecdir= is too long");
-    if (access (program, X_OK) < 0)
-        return errtext_set (err, "%s: %s; spank-tf is not installed completely on this host", program,
-                            strerror (errno));
-    return 0;
+    struct errtext why;
+
+    if (helper_locate (program, sizeof (program), options_value (OPTION_LIBEXECDIR), "tf-rendezvous", &why)
+        == 0)
+        return 0;
+    return errtext_set (err, "%s; spank-tf is not installed completely on this host", why.text);
 }
 
 static int _reserve_port (const struct srun_facts *facts, struct errtext *err)
@@ -86,20 +86,12 @@ static int _export_contact (void)
     return rc;
 }
 
-/* The last part of a path, or the text itself. */
-static const char *_base (const char *path)
-{
-    const char *slash = strrchr (path, '/');
-
-    return slash ? slash + 1 : path;
-}
-
 static bool _runs_torchrun (const struct cmdline *line)
 {
     bool runs = false;
 
     for (size_t i = 1; i < line->count; i++)
-        runs = runs || strcmp (_base (line->text[i]), "torchrun") == 0
+        runs = runs || strcmp (basename (line->text[i]), "torchrun") == 0
                || strcmp (line->text[i], "torch.distributed.run") == 0;
     return runs;
 }
@@ -172,7 +164,7 @@ int srun_side_prepare (const struct srun_facts *facts, struct errtext *err)
  */
 static const char *_stderr_of_mpirun (const char *program_name, char *path, size_t size)
 {
-    const char *name = program_name ? _base (program_name) : "";
+    const char *name = program_name ? basename (program_name) : "";
     struct stat err, null;
 
     if ((strcmp (name, "orted") != 0 && strcmp (name, "prted") != 0) || fstat (STDERR_FILENO, &err) < 0

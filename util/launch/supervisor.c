@@ -16,17 +16,7 @@
 #include <unistd.h>
 
 #include "common/descriptors.h"
-#include "common/helper.h"
 #include "task_abort.h"
-
-int supervisor_find (char *path, size_t size, const char *libexecdir, struct errtext *err)
-{
-    if (helper_path (path, size, libexecdir, "tf-supervise") < 0)
-        return errtext_set (err, "libexecdir= is too long");
-    if (access (path, X_OK) < 0)
-        return errtext_set (err, "%s: %s", path, strerror (errno));
-    return 0;
-}
 
 /* Leave only stdin, stdout, stderr and these, under the numbers of enum supervisor_fd. -1: it has none. */
 static int _arrange_descriptors (int rendezvous, int lives, const struct output *output, bool watched,

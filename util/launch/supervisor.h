@@ -8,15 +8,10 @@
 #ifndef TF_SUPERVISOR_H
 #define TF_SUPERVISOR_H
 
-#include <stddef.h>
-
 #include "common/errtext.h"
 #include "fork_server.h"
 #include "output.h"
 #include "protocol/supervisor_config.h"
-
-/* The path of tf-supervise in this directory; -1 and err if it cannot be executed. */
-int supervisor_find (char *path, size_t size, const char *libexecdir, struct errtext *err);
 
 /*
  * Fork. Returns 0 in the child, with requests, supervisor and mask of *server filled in. It must call

@@ -15,6 +15,7 @@
 #include "addresses/interface.h"
 #include "addresses/locality.h"
 #include "addresses/own_name.h"
+#include "common/helper.h"
 #include "common/marks.h"
 #include "common/proxy.h"
 #include "common/value.h"
@@ -24,7 +25,6 @@
 #include "options.h"
 #include "output.h"
 #include "private_mount.h"
-#include "supervisor.h"
 
 /* The longest list of the step's nodes that a registration has room for, in bytes. */
 #define MAX_NODES 4096
@@ -218,8 +218,8 @@ int task_info_gather (struct task_info *info, const struct task_of_slurm *slurm,
     }
     if (!info->port || _prepare_output (info, env, &info->error) < 0)
         r->error = info->error.text;
-    if (supervisor_find (info->supervisor, sizeof (info->supervisor), options_value (OPTION_LIBEXECDIR),
-                         &info->supervisor_error)
+    if (helper_locate (info->supervisor, sizeof (info->supervisor), options_value (OPTION_LIBEXECDIR),
+                       "tf-supervise", &info->supervisor_error)
         < 0)
         r->supervisor_error = info->supervisor_error.text;
     r->proxied = proxy_is_set (env);

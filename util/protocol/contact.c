@@ -70,28 +70,6 @@ char *contact_encode (const struct contact *c)
     return text;
 }
 
-/* The fields that only this version has. */
-static int _decode_rest (struct contact *c, const char *text)
-{
-    struct frame *frame = frame_create ();
-    char *copy = strdup (text), *rest = copy, *word;
-    struct errtext why;
-    int rc;
-
-    while (frame && (word = strsep (&rest, " "))) {
-        char *value = strchr (word, '=');
-
-        if (value) {
-            *value = '\0';
-            frame_add (frame, word, "%s", value + 1);
-        }
-    }
-    rc = frame ? fields_decode (&contact_fields, c, frame, &why) : -1;
-    frame_destroy (frame);
-    free (copy);
-    return rc;
-}
-
 int contact_decode (struct contact *c, const char *text, struct errtext *err)
 {
     int version, used;
@@ -101,7 +79,7 @@ int contact_decode (struct contact *c, const char *text, struct errtext *err)
     if (sscanf (text, "%9d %9d %32s %32s%n", &version, &c->port, c->token, c->server_token, &used) != 4
         || c->port < 1 || c->port > 65535 || strlen (c->token) != CONTACT_TOKEN - 1
         || strlen (c->server_token) != CONTACT_TOKEN - 1
-        || (version == FRAME_VERSION && _decode_rest (c, text + used) < 0))
+        || (version == FRAME_VERSION && fields_decode_words (&contact_fields, c, text + used) < 0))
         return errtext_set (err, CONTACT_VARIABLE " is not what srun's spank_tf sets");
     return 0;
 }

@@ -229,6 +229,27 @@ int fields_decode (const struct fields *fields, void *message, const struct fram
     return 0;
 }
 
+int fields_decode_words (const struct fields *fields, void *message, const char *words)
+{
+    struct frame *frame = frame_create ();
+    char *copy = strdup (words), *rest = copy, *word;
+    int rc = -1;
+
+    while (frame && (word = strsep (&rest, " "))) {
+        char *value = strchr (word, '=');
+
+        if (value) {
+            *value = '\0';
+            frame_add (frame, word, "%s", value + 1);
+        }
+    }
+    if (frame && copy)
+        rc = fields_decode (fields, message, frame, NULL);
+    frame_destroy (frame);
+    free (copy);
+    return rc;
+}
+
 static const char *_text_limit (const struct field *field, struct field_text *room)
 {
     if (field->high == 0)

@@ -121,6 +121,9 @@ struct frame *fields_frame (const struct fields *fields, const void *message);
 int fields_decode (const struct fields *fields, void *message, const struct frame *frame,
                    struct errtext *err);
 
+/* The same of "KEY=VALUE KEY=VALUE ..."; no text, which would live too long. -1 if it is malformed. */
+int fields_decode_words (const struct fields *fields, void *message, const char *words);
+
 /* A buffer for field_limit (). */
 struct field_text {
     char text[64];

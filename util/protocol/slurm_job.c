@@ -69,25 +69,6 @@ const char *past_runs_print (const struct past_runs *runs, char buf[PAST_RUNS_TE
     return buf;
 }
 
-static int _decode_runs (struct past_runs *runs, char *text)
-{
-    struct frame *frame = frame_create ();
-    int rc = -1;
-
-    for (char *word; frame && (word = strsep (&text, " "));) {
-        char *value = strchr (word, '=');
-
-        if (!value)
-            continue;
-        *value++ = '\0';
-        frame_add (frame, word, "%s", value);
-    }
-    if (frame)
-        rc = fields_decode (&past_runs_fields, runs, frame, NULL);
-    frame_destroy (frame);
-    return rc;
-}
-
 size_t past_runs_find (struct past_runs *runs, const char *comment, const char **begin)
 {
     char text[PAST_RUNS_TEXT];
@@ -97,7 +78,7 @@ size_t past_runs_find (struct past_runs *runs, const char *comment, const char *
     length = *begin ? strcspn (*begin, "]") : 0;
     if (length > 0 && (*begin)[length] == END && length < sizeof (text)) {
         snprintf (text, sizeof (text), "%.*s", (int)(length - strlen (BEGIN)), *begin + strlen (BEGIN));
-        if (_decode_runs (runs, text) == 0 && runs->runs > 0)
+        if (fields_decode_words (&past_runs_fields, runs, text) == 0 && runs->runs > 0)
             return length + 1;
     }
     *runs = (struct past_runs){ .runs = 0 };
