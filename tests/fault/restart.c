@@ -64,11 +64,6 @@ static void _fails_and_serves (void)
     _run ("[ \"$SLURM_TF_RESTART\" ] || exit 3; (setsid sleep 60 &); sh -c 'echo up; sleep 60; true'; true");
 }
 
-static void _lists_files (void)
-{
-    _run ("exec ls /proc/self/fd");
-}
-
 /* The rendezvous. */
 
 /* Slurm has not asked any of these tasks to end. */
@@ -202,24 +197,6 @@ TEST ("a program's own signal to its process group does not ask the step to end"
     task_send_life (&task, 1);
     task_expect_output (&task, "life 1\n");
     _expect (&task, (struct wanted){ "exit 0", 1, NULL });
-    task_order_exit (&task, 0);
-}
-
-/* Nothing of the supervisor's leaks; 3 is the directory that ls reads. */
-TEST ("every life has the same files")
-{
-    struct task task = { .program = _lists_files, .restarts = 9 };
-
-    if (task_is_wrapped ())
-        return;                 /* a wrapper may have files of its own */
-    task_start (&task);
-    for (int life = 0; life < 2; life++) {
-        task_expect_output (&task, "0\n1\n2\n3\n");
-        _expect (&task, (struct wanted){ "exit 0", life, NULL });
-        task_send_life (&task, life + 1);
-    }
-    task_expect_output (&task, "0\n1\n2\n3\n");
-    _expect (&task, (struct wanted){ "exit 0", 2, NULL });
     task_order_exit (&task, 0);
 }
 

@@ -145,28 +145,6 @@ TEST (a_dual_stack_socket_has_the_ipv4_address)
     close (fd);
 }
 
-TEST (a_socket_of_another_family_has_no_address)
-{
-    struct address address;
-    int fd = socket (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-    assert_int_equal (address_local (&address, fd), -1);
-    close (fd);
-    assert_int_equal (address_local (&address, -1), -1);
-}
-
-TEST (an_ipv4_mapped_sockaddr_is_the_ipv4_address)
-{
-    struct sockaddr_in6 in6 = { .sin6_family = AF_INET6 };
-    struct address address;
-    struct address_text room;
-
-    inet_pton (AF_INET6, "::ffff:10.1.2.3", &in6.sin6_addr);
-    assert_int_equal (address_of_sockaddr (&address, (struct sockaddr *)&in6), 0);
-    assert_int_equal (address.family, AF_INET);
-    assert_string_equal (address_print (&address, &room), "10.1.2.3");
-}
-
 /* getifaddrs () also returns entries of other families, and entries without an address. */
 TEST (a_sockaddr_of_another_family_is_not_an_address)
 {

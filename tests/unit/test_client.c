@@ -318,15 +318,6 @@ TEST (a_refused_connection_is_made_again)
     end_server (server);
 }
 
-TEST (the_client_notices_that_the_rendezvous_ended_after_connect)
-{
-    int port, listener = listener_at ("127.0.0.1", &port);
-    pid_t server = start_server (listener, "C");
-
-    check_refused_connection (port);
-    end_server (server);
-}
-
 /* As if a firewall dropped packets. */
 TEST (a_connection_that_is_never_accepted_times_out)
 {
@@ -344,17 +335,6 @@ TEST (a_connection_that_is_never_accepted_times_out)
               port);
     assert_string_equal (err.text, message);
     close (listener);
-}
-
-TEST (the_client_does_not_connect_after_the_deadline)
-{
-    struct registration rank = some_rank ();
-    struct client_answer answer;
-    struct errtext err;
-
-    assert_int_equal (register_at ("127.0.0.1", 1, &rank, 0, &answer, &err), CLIENT_TIMED_OUT);
-    assert_string_equal (err.text, "the rendezvous, 127.0.0.1:1, could not be reached: it does "
-                                   "not answer");
 }
 
 TEST (the_client_reaches_the_rendezvous_by_ipv6)

@@ -129,22 +129,6 @@ TEST (the_kernels_format_is_groups_of_32_bits_on_one_line)
     assert_int_equal (cpus_read (&cpus, "/nowhere"), -1);
 }
 
-TEST (the_longest_line_of_the_kernel_fits)
-{
-    const int most = CPUS_MAX / 32;
-    char text[2 * CPUS_MAX_TEXT], room[CPUS_MAX_TEXT], *end = text;
-    struct cpus cpus;
-
-    for (int group = 0; group < most; group++)
-        end = stpcpy (end, group < most - 1 ? "ffffffff," : "ffffffff\n");
-    assert_int_equal (read_file (&cpus, text), 0);
-    assert_string_equal (cpus_print (&cpus, room), mask_of (CPUS_MAX / 4, 'f'));
-    strcpy (end - 1, ",ffffffff\n");
-    assert_int_equal (read_file (&cpus, text), -1);
-    snprintf (text, sizeof (text), "%s0\n", mask_of (CPUS_MAX / 4, '0') + 2);
-    assert_int_equal (read_file (&cpus, text), -1);
-}
-
 TEST (cpus_self_returns_the_affinity_of_the_process)
 {
     char room[CPUS_MAX_TEXT], one[CPUS_MAX_TEXT];

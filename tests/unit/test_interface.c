@@ -333,12 +333,3 @@ TEST (a_failure_to_list_the_interfaces_is_reported)
     assert_string_equal (err.text, "cannot list network interfaces: Address family not "
                                    "supported by protocol");
 }
-
-TEST (a_list_leaves_no_descriptor_open)
-{
-    struct interface list[INTERFACE_MAX];
-    int next = next_descriptor ();
-
-    assert_true (interface_list (list, NULL) >= 0);
-    assert_int_equal (next_descriptor (), next);
-}

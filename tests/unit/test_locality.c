@@ -10,7 +10,6 @@
 #include "unit.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mount.h>
@@ -227,20 +226,6 @@ TEST (a_helper_that_hangs_is_killed)
     timeout_ms = LOCALITY_TIMEOUT_MS;
 }
 
-/* A caller that ignores SIGCHLD cannot wait for the helper. */
-TEST (a_helper_whose_exit_status_is_unknown_has_failed)
-{
-    char failed[sizeof (helper) + 8];
-    const char *answer;
-
-    write_helper ("echo ib0 0xff");
-    snprintf (failed, sizeof (failed), "%s failed", helper);
-    signal (SIGCHLD, SIG_IGN);
-    answer = ask (TWO_RAILS, helper, NULL);
-    signal (SIGCHLD, SIG_DFL);
-    assert_string_equal (answer, failed);
-}
-
 TEST (a_helper_that_cannot_be_executed_is_named)
 {
     char missing[96], message[128];
@@ -269,41 +254,6 @@ TEST (only_hwlocs_variables_are_passed_to_the_helper)
     assert_string_equal (ask (TWO_RAILS, helper, env), "0x1 0x1 - - - - - ");
     write_helper ("[ \"$(tr '\\0' ';' < /proc/$$/environ)\" = '' ] && echo ib0 0x1");
     assert_string_equal (ask (TWO_RAILS, helper, NULL), "0x1 0x1 - - - - - ");
-}
-
-TEST (at_most_32_variables_are_passed_to_the_helper)
-{
-    char text[100][16], *env[COUNT (text) + 1] = { NULL };
-
-    for (size_t i = 0; i < COUNT (text); i++) {
-        snprintf (text[i], sizeof (text[i]), "HWLOC_%zu=x", i);
-        env[i] = text[i];
-    }
-    write_helper ("[ \"$(tr '\\0' '\\n' < /proc/$$/environ | wc -l)\" -eq 32 ]"
-                  " && [ \"$HWLOC_0$HWLOC_31$HWLOC_32\" = xx ] && echo ib0 0x1");
-    assert_string_equal (ask (TWO_RAILS, helper, env), "0x1 0x1 - - - - - ");
-}
-
-TEST (the_helpers_stdin_and_stderr_are_dev_null)
-{
-    check ("read line && exit 1\n"
-           "[ /proc/self/fd/0 -ef /dev/null ] && [ /proc/self/fd/2 -ef /dev/null ] && echo ib0 0x1",
-           "0x1 0x1 - - - - - ");
-}
-
-TEST (the_helper_is_asked_for_each_interface_of_a_full_list_once)
-{
-    static char text[INTERFACE_MAX * 40], near[INTERFACE_MAX * 4 + 1];
-
-    for (int i = 0; i < INTERFACE_MAX; i++) {
-        char line[40];
-
-        snprintf (line, sizeof (line), "ib%d infiniband up 10.%d.0.5/16\n", i, i);
-        strcat (text, line);
-        strcat (near, "0x1 ");
-    }
-    write_helper ("[ $# -eq 64 ] && for ib do echo $ib 0x1; done");
-    assert_string_equal (ask (text, helper, NULL), near);
 }
 
 TEST (local_cpus_that_exceed_a_registration_are_dropped)
@@ -346,18 +296,6 @@ TEST (ports_of_a_card_are_equal_and_a_card_without_locality_has_all_cpus)
                                  "ib2 infiniband up 10.2.0.5/16\nib3 infiniband up 10.3.0.5/16\n"
                                  "ib4 infiniband up 10.4.0.5/16"),
                          "0x555555555555555555 0x555555555555555555 0xffffffffffffffffff - ");
-}
-
-TEST (an_interface_that_hwloc_does_not_know_has_no_local_cpus)
-{
-    assert_string_equal (ask (TWO_RAILS, TF_ADDRESSES, NULL), "- - - - - - - ");
-}
-
-TEST (tf_addresses_fails_without_a_topology_or_an_interface)
-{
-    assert_string_equal (ask_on (TOPOLOGY "/empty.xml", TWO_RAILS), TF_ADDRESSES " failed");
-    assert_string_equal (ask_on (TOPOLOGY "/dual-rail.xml", "eth0 other up 10.1.0.5/16"),
-                         TF_ADDRESSES " failed");
 }
 
 /* hwloc reads a copy of sysfs, not XML. */

@@ -40,15 +40,15 @@ static int isolate (void **unused __attribute__ ((unused)))
 
 ALL_TESTS (isolate, NULL)
 
-/* Simulate a node without these address families: socket () fails for them. */
-static bool no_ipv6, no_ipv4;
+/* Simulate a node without IPv6: socket () fails for it. */
+static bool no_ipv6;
 
 int __real_socket (int domain, int type, int protocol);
 int __wrap_socket (int domain, int type, int protocol);
 
 int __wrap_socket (int domain, int type, int protocol)
 {
-    if ((domain == AF_INET6 && no_ipv6) || (domain == AF_INET && no_ipv4)) {
+    if (domain == AF_INET6 && no_ipv6) {
         errno = EAFNOSUPPORT;
         return -1;
     }
@@ -457,27 +457,6 @@ TEST (a_port_with_connections_in_time_wait_is_taken_last)
     port_release (port[1]);
 }
 
-TEST (a_port_with_connections_in_time_wait_is_held_like_any_other)
-{
-    struct port_range range = free_range (1);
-    struct port_ranges ranges = { .count = 1, .range = { range } };
-    struct port *port;
-    int fd;
-
-    leave_time_wait (range.low);
-    port = reserve (&ranges, 0);
-    assert_false (can_bind (everywhere, range.low, 0));
-    assert_false (can_bind (everywhere, range.low, SO_REUSEPORT));
-    assert_true (can_bind (everywhere, range.low, SO_REUSEADDR));
-    assert_int_equal (try_connect (range.low), ECONNREFUSED);
-    assert_true ((fd = port_listen_on (port_number (port), NULL)) >= 0);
-    assert_true (fcntl (fd, F_GETFD) & FD_CLOEXEC);
-    assert_int_equal (try_connect (range.low), 0);
-    close (fd);
-    assert_int_equal (try_connect (range.low), ECONNREFUSED);
-    port_release (port);
-}
-
 /* Ports that stay reserved across exec. */
 
 struct program {
@@ -487,11 +466,11 @@ struct program {
 };
 
 /*
- * Fork a child that reserves a port, calls port_leave () if `leave`, and executes `cat`, which has
+ * Fork a child that reserves a port, calls port_leave (), and executes `cat`, which has
  * started when this returns and ends at the end of its stdin. `max_files` is the child's
  * RLIMIT_NOFILE; 0 keeps the limit of this process.
  */
-static struct program run_program (bool leave, rlim_t max_files)
+static struct program run_program (rlim_t max_files)
 {
     struct program program;
     int tell[2], feed[2], end;
@@ -508,8 +487,7 @@ static struct program run_program (bool leave, rlim_t max_files)
             || port_reserve (&port, &any, (unsigned int)getpid (), NULL) < 0)
             _exit (1);
         program.number = port_number (port);
-        if (leave)
-            port_leave (port);
+        port_leave (port);
         dup2 (feed[0], STDIN_FILENO);
         if (write (tell[1], &program.number, sizeof (program.number)) > 0)
             execlp ("cat", "cat", NULL);
@@ -560,7 +538,7 @@ static int its_socket (struct program program)
 
 TEST (a_held_port_stays_reserved_until_the_program_ends)
 {
-    struct program program = run_program (true, 0);
+    struct program program = run_program (0);
     struct port_ranges one = only (program.number);
     struct port *port;
 
@@ -575,23 +553,14 @@ TEST (a_held_port_stays_reserved_until_the_program_ends)
 
 TEST (the_port_stays_reserved_with_a_low_limit_of_open_files)
 {
-    struct program program = run_program (true, 64);
+    struct program program = run_program (64);
 
     assert_between (its_socket (program), 3, 63);
     assert_false (can_bind (everywhere, program.number, 0));
     end_program (program);
 }
 
-TEST (without_port_leave_the_port_is_free_after_exec)
-{
-    struct program program = run_program (false, 0);
-
-    assert_int_equal (its_socket (program), -1);
-    assert_true (can_bind (everywhere, program.number, 0));
-    end_program (program);
-}
-
-/* Nodes without IPv6 or IPv4. */
+/* Nodes without IPv6. */
 
 TEST (a_node_without_ipv6_uses_ipv4)
 {
@@ -607,23 +576,6 @@ TEST (a_node_without_ipv6_uses_ipv4)
     close (fd);
     port_release (port);
     no_ipv6 = false;
-}
-
-TEST (a_node_without_ipv6_and_ipv4_is_an_error)
-{
-    struct port_ranges one = only (30000);
-    struct port *port = NULL;
-    struct errtext err;
-
-    no_ipv6 = no_ipv4 = true;
-    assert_int_equal (port_reserve (&port, &any, 0, &err), -1);
-    assert_string_equal (err.text, "no port can be bound: Address family not supported by "
-                                   "protocol");
-    assert_int_equal (port_reserve (&port, &one, 0, &err), -1);
-    assert_string_equal (err.text, "no port can be bound: Address family not supported by "
-                                   "protocol");
-    assert_null (port);
-    no_ipv6 = no_ipv4 = false;
 }
 
 /* Processes that want the same ports at a time. */
