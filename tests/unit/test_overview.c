@@ -14,7 +14,8 @@
 #include "rendezvous/pace.h"
 #include "rendezvous/step_overview.h"
 #include "status/jobs.h"
-#include "status/replies.h"
+#include "status/relay.h"
+#include "status/reply.h"
 
 /* Messages. */
 
@@ -113,7 +114,7 @@ TEST (a_name_is_read_as_it_was_made)
 /* As squeue pads and cuts them. */
 static const char *line_of_squeue (const char *const *column)
 {
-    static const int width[] = { 39, 15, 15, 15, 15, 15, 15, 15, 23, 7, 127, 63 };
+    static const int width[] = { 39, 15, 15, 15, 15, 15, 15, 23, 7, 127, 63 };
     static char line[512];
     int used = 0;
 
@@ -125,19 +126,16 @@ static const char *line_of_squeue (const char *const *column)
 
 TEST (a_line_of_squeue_is_read)
 {
-    static const char *const array[] = { "11_3", "14",   "11",      "0", "0",  "2",
-                                         "1000", "1001", "RUNNING", "1", "n1", "my  \"job" };
-    static const char *const component[] = { "20+1", "21",  "21",         "20", "1",   "3",
-                                             "0",    "100", "COMPLETING", "0",  "n/a", "" };
-    static const char *const invalid[] = {
-        "12", "12", "12", "0", "0", "1", "x", "0", "RUNNING", "1", "n1", ""
-    };
+    static const char *const array[] = { "11_3", "14",      "0", "0",  "2",        "1000",
+                                         "1001", "RUNNING", "1", "n1", "my  \"job" };
+    static const char *const component[] = { "20+1", "21",         "20", "1",   "3", "0",
+                                             "100",  "COMPLETING", "0",  "n/a", "" };
+    static const char *const invalid[] = { "12", "12", "0", "0", "1", "x", "0", "RUNNING", "1", "n1", "" };
     struct job_info job;
 
     assert_string_equal (jobs_parse (&job, line_of_squeue (array)), "");
     assert_string_equal (job.name, "11_3");
     assert_int_equal (job.number, 14);
-    assert_int_equal (job.array, 11);
     assert_int_equal (job.leader, 14);
     assert_int_equal (job.component, -1);
     assert_int_equal (job.nodes, 2);
@@ -190,34 +188,36 @@ TEST (a_job_is_wanted_by_its_number_or_its_array)
 
 /* What a tf-status on another host passes on, which comes by slurmstepd and srun. */
 
-TEST (replies_are_passed_on_up_to_a_mark)
+static void assert_reads (struct relay *relay, bool all, const char *expected)
 {
-    struct overview_rank rank[2] = { { .rank = 0, .state = OVERVIEW_RANK_RUNS, .node = "n\n1" },
-                                     { .rank = 1, .state = OVERVIEW_RANK_LOST } };
-    struct reply reply[2] = { { .overview = { .job_step = "12.0", .rows = 2 }, .rank = rank },
-                              { .overview = { .job_step = "13.0" } } };
-    const struct replies sent = { reply, 2 };
-    struct replies got = { NULL, 0 };
-    struct frame_reader reader = { .ceiling = OVERVIEW_MAX_ANSWER };
-    struct errtext err;
-    int pair[2];
+    char *text = relay_read (relay, all, deadline_in_ms (all ? 1000 : 50));
 
-    assert_int_equal (socketpair (AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair), 0);
-    for (int round = 0; round < 2; round++) {
-        assert_int_equal (replies_pass (&sent, pair[1]), 0);
-        assert_int_equal (replies_read (&got, &reader, pair[0], deadline_in_ms (1000), &err), 0);
-        assert_int_equal (got.count, 2);
-        assert_int_equal (got.reply[0].overview.rows, 2);
-        assert_string_equal (got.reply[0].rank[0].node, "n\n1");
-        assert_int_equal (got.reply[0].rank[1].state, OVERVIEW_RANK_LOST);
-        assert_string_equal (got.reply[1].overview.job_step, "13.0");
-        replies_clear (&got);
-    }
-    assert_int_equal (write (pair[1], "\nsrun: error", 12), 12);
-    assert_int_equal (replies_read (&got, &reader, pair[0], deadline_in_ms (1000), &err), -1);
-    frame_reader_clear (&reader);
-    close (pair[0]);
-    close (pair[1]);
+    if (expected)
+        assert_string_equal (text, expected);
+    else
+        assert_null (text);
+    free (text);
+}
+
+TEST (what_another_host_prints_is_read_round_by_round)
+{
+    static const char printed[] = "one\ntwo\n" RELAY_MARK RELAY_MARK "three" RELAY_MARK "cut";
+    struct relay relay = { .errors = -1 };
+    int end[2];
+
+    assert_int_equal (pipe (end), 0);
+    relay.fd = end[0];
+    assert_int_equal (write (end[1], printed, sizeof (printed) - 1), sizeof (printed) - 1);
+    assert_reads (&relay, false, "one\ntwo\n");
+    assert_reads (&relay, false, "");
+    assert_reads (&relay, false, "three");
+    /* It may not be all. */
+    assert_reads (&relay, false, NULL);
+    close (end[1]);
+    assert_reads (&relay, false, NULL);
+    assert_true (relay.over);
+    assert_reads (&relay, true, "cut");
+    relay_end (&relay);
 }
 
 /* Steps per second. */

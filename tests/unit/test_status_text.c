@@ -8,7 +8,6 @@
 #include "unit.h"
 
 #include "common/python_stack.h"
-#include "status/behind.h"
 #include "status/python_ask.h"
 #include "status/stacks.h"
 #include "status/status_json.h"
@@ -182,7 +181,7 @@ TEST (the_line_of_a_step_says_what_is_known)
 static bool someone_is_slow (char *text, size_t size)
 {
     step.rows = 8;
-    return behind_text (&step, rank, text, size);
+    return status_text_slow (&step, rank, text, size);
 }
 
 TEST (a_task_is_slow_only_if_it_must_be_behind_now)
@@ -265,7 +264,7 @@ TEST (py_spy_is_read_as_faulthandler)
         "{\"name\":\"wait\",\"filename\":\"/usr/lib/python3.12/threading.py\",\"line\":320},"
         "{\"name\":\"main\",\"filename\":\"/home/ann/train.py\",\"line\":33},"
         "{\"name\":\"<module>\",\"filename\":\"/home/ann/train.py\",\"line\":40}]}]";
-    struct python_answer answer;
+    struct step_task answer;
 
     python_read_spy (&answer, json, sizeof (json) - 1);
     assert_true (answer.known);

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -94,4 +95,13 @@ int descriptors_memory_file (const char *name, const void *bytes, size_t length)
     close (fd);
     errno = saved;
     return -1;
+}
+
+bool descriptors_first_line (int fd, char *buf, size_t size)
+{
+    ssize_t length = pread (fd, buf, size - 1, 0);
+
+    buf[length > 0 ? length : 0] = '\0';
+    buf[strcspn (buf, "\n")] = '\0';
+    return *buf;
 }

@@ -6,6 +6,7 @@
 #ifndef TF_DESCRIPTORS_H
 #define TF_DESCRIPTORS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /*
@@ -28,5 +29,8 @@ int descriptors_write (int fd, const void *bytes, size_t length);
  * and may be sealed. -1 and errno if there is no memory, or no descriptor.
  */
 int descriptors_memory_file (const char *name, const void *bytes, size_t length);
+
+/* The first line of such a file, cut. False if it has none. */
+bool descriptors_first_line (int fd, char *buf, size_t size);
 
 #endif

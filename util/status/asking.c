@@ -5,11 +5,14 @@
 
 #include "asking.h"
 
+#include <jansson.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "common/printable.h"
 
 /* For srun, with a slurmctld that is busy, and for the answer. */
 #define ROUND_MS 30000
@@ -26,13 +29,6 @@ static bool _is_this_host (const char *host)
     return strncmp (own, host, length) == 0 && strlen (own) == length;
 }
 
-/* "3" of its array or all of it, any component of a heterogeneous job: as tf-rendezvous knows its job. */
-static struct wanted _wanted (const struct asking *a, const struct job_info *job, char number[16])
-{
-    snprintf (number, 16, "%d", job->leader);
-    return (struct wanted){ number, a->step, true };
-}
-
 /* Jobs. */
 
 static void __attribute__ ((format (printf, 2, 3))) _note (struct asked_job *job, const char *fmt, ...)
@@ -46,19 +42,30 @@ static void __attribute__ ((format (printf, 2, 3))) _note (struct asked_job *job
 
 static void _begin_relay (const struct asking *a, struct asked_job *job)
 {
-    char seconds[32], step[48];
-    const char *const words[] = { seconds, a->asks == OVERVIEW_ASKS_RANKS ? "--all" : step,
-                                  a->asks == OVERVIEW_ASKS_RANKS ? step : NULL, NULL };
+    char seconds[32], stacks[96] = "--stacks", step[48];
+    const char *words[RELAY_WORDS] = { seconds, step };
+    int used = 2;
     struct errtext err;
 
     snprintf (seconds, sizeof (seconds), "--relay=%d", a->seconds);
-    snprintf (step, sizeof (step), "%d%s%.20s", job->info.leader, a->step ? "." : "", a->step ? a->step : "");
+    snprintf (step, sizeof (step), "%d%s%.20s", job->info.leader, a->wanted.step ? "." : "",
+              a->wanted.step ? a->wanted.step : "");
+    if (a->look.role)
+        snprintf (stacks, sizeof (stacks), "--stacks=%s", a->look.role);
+    if (a->look.lines)
+        words[used++] = "--lines";
+    if (a->look.json)
+        words[used++] = "--json";
+    if (a->look.all)
+        words[used++] = "--all";
+    if (a->look.stacks)
+        words[used++] = stacks;
     if (relay_begin (&job->relay, &job->info, job->info.batch ? job->info.host : NULL, 1, words, &err) < 0)
         _note (job, "%.180s", err.text);
 }
 
-/* Who is asked, or why nobody is. */
-static void _begin_job (const struct asking *a, struct asked_job *job, int *relays)
+/* Why it is not asked, or may not answer. True if it is asked, on another host. */
+static bool _is_asked (struct asked_job *job)
 {
     const struct job_info *info = &job->info;
     bool here = _is_this_host (info->host);
@@ -73,24 +80,23 @@ static void _begin_job (const struct asking *a, struct asked_job *job, int *rela
     else if (!job_runs (info))
         _note (job, "it does not run yet: %s", info->state);
     else if (here && info->batch)
-        return;
-    else if (++*relays > ASKING_MOST)
-        _note (job, "%s", "not asked, because there are many: name it");
+        return false;
     else {
         if (!info->batch && !here)
             _note (job,
                    "no job step with --tf-tasks on its first node; its salloc or srun runs on %s: call "
                    "tf-status there",
                    info->host);
-        _begin_relay (a, job);
+        return true;
     }
+    return false;
 }
 
 /* Of a heterogeneous job the first component has all steps. */
 static int _find_jobs (struct asking *a, struct errtext *err)
 {
     struct job_info *list;
-    int found = jobs_find (&list, a->job, err);
+    int found = jobs_find (&list, a->wanted.job, err);
     char leader[16];
 
     if (found == 1 && list[0].component > 0) {
@@ -106,73 +112,57 @@ static int _find_jobs (struct asking *a, struct errtext *err)
     return found < 0 ? -1 : 0;
 }
 
-/* This host's are asked first: that needs no Slurm. */
+/* Several jobs, of an array say, are a line each. */
+static void _begin_relays (struct asking *a)
+{
+    bool *asked = calloc ((size_t)a->count + 1, sizeof (*asked));
+    int relays = 0, begun = 0;
+
+    for (int i = 0; i < a->count && asked; i++)
+        relays += asked[i] = _is_asked (&a->jobs[i]);
+    a->look.lines = a->look.lines || relays > 1;
+    for (int i = 0; i < a->count && asked; i++)
+        if (asked[i] && begun++ < ASKING_MOST)
+            _begin_relay (a, &a->jobs[i]);
+        else if (asked[i])
+            _note (&a->jobs[i], "%s", "not asked, because there are many: name it");
+    free (asked);
+}
+
+static void _forget_jobs (struct asking *a)
+{
+    for (int i = 0; i < a->count; i++) {
+        if (a->jobs[i].relay.srun > 0)
+            relay_end (&a->jobs[i].relay);
+        free (a->jobs[i].text);
+    }
+    free (a->jobs);
+    a->jobs = NULL;
+    a->count = 0;
+}
+
+/* This host. */
+
+/*
+ * As tf-rendezvous knows its job: "3" of its array or all of it; any component of a heterogeneous job has the
+ * number of the first one, which squeue knows.
+ */
 static int _look_here (struct asking *a, struct errtext *err)
 {
-    const struct wanted wanted = { a->job, a->step, false };
-
-    return a->job && !strchr (a->job, '+') ? replies_ask (&a->first, &wanted, a->asks, err) : 0;
-}
-
-int asking_begin (struct asking *a, struct errtext *err)
-{
-    int relays = 0;
-
-    if (_look_here (a, err) < 0)
-        return -1;
-    if (a->first.count > 0 || a->local)
-        return 0;
-    if (_find_jobs (a, err) < 0)
-        return -1;
-    for (int i = 0; i < a->count; i++)
-        _begin_job (a, &a->jobs[i], &relays);
-    return 0;
-}
-
-/* A round. */
-
-static void _read_relay (const struct asking *a, struct asked_job *job, struct replies *replies)
-{
-    struct relay *relay = &job->relay;
-    int before = replies->count;
-    struct errtext err;
-
-    if (relay->srun == 0)
-        return;
-    if (replies_read (replies, &relay->reader, relay->fd, deadline_in_ms (ROUND_MS), &err) == 0) {
-        relay->over = a->seconds == 0;
-        if (!relay->over)
-            return;
-    } else {
-        relay_why (relay, err.text, &err);
-        _note (job, "%.180s", err.text);
-        /* What came before is not all. */
-        while (replies->count > before)
-            reply_clear (&replies->reply[--replies->count]);
-    }
-    relay_end (relay);
-}
-
-bool asking_round (struct asking *a, struct replies *replies, struct errtext *err)
-{
-    struct wanted wanted = { a->job, a->step, false };
+    struct wanted wanted = a->wanted;
     char number[16];
-    bool known = true;
 
-    if (a->first.count > 0) {
-        *replies = a->first;
-        a->first = (struct replies){ NULL, 0 };
-        return true;
+    replies_clear (&a->here);
+    if (wanted.job && a->count == 1) {
+        snprintf (number, sizeof (number), "%d", a->jobs[0].info.leader);
+        wanted = (struct wanted){ number, a->wanted.step, true };
     }
-    if (a->job && a->count == 1)
-        wanted = _wanted (a, &a->jobs[0].info, number);
-    known = replies_ask (replies, &wanted, a->asks, err) == 0;
-    for (int i = 0; i < a->count; i++)
-        _read_relay (a, &a->jobs[i], replies);
-    return known;
+    return wanted.job && strchr (wanted.job, '+') ? 0 : replies_ask (&a->here, &wanted, err);
 }
 
-bool asking_goes_on (const struct asking *a)
+/* Other hosts. */
+
+static bool _runs (const struct asking *a)
 {
     for (int i = 0; i < a->count; i++)
         if (a->jobs[i].relay.srun > 0)
@@ -180,13 +170,163 @@ bool asking_goes_on (const struct asking *a)
     return false;
 }
 
-void asking_end (struct asking *a)
+/* Returns 1 if it has answered. */
+static int _read_relay (const struct asking *a, struct asked_job *job)
+{
+    struct relay *relay = &job->relay;
+    bool had_answered = job->text;
+
+    free (job->text);
+    job->text = relay->srun > 0 ? relay_read (relay, false, deadline_in_ms (ROUND_MS)) : NULL;
+    if (relay->srun > 0 && !job->text && !had_answered)
+        relay_why (relay, "its first node does not answer", job->note, sizeof (job->note));
+    relay->over = relay->over || (job->text && a->seconds == 0);
+    if (relay->srun > 0 && (!job->text || relay->over))
+        relay_end (relay);
+    /* The user of the job has printed it, and root may read it. jansson takes care of JSON. */
+    if (job->text && !a->look.json)
+        printable_make_lines (job->text);
+    if (job->text && strcmp (job->text, a->look.json ? "[]" : "") == 0) {
+        free (job->text);
+        job->text = NULL;
+    }
+    return job->text ? 1 : 0;
+}
+
+int asking_round (struct asking *a, struct errtext *err)
+{
+    int answers;
+
+    if (_look_here (a, err) < 0)
+        return -1;
+    if (a->local || (a->wanted.job && a->here.count > 0))
+        return a->here.count;
+    if (!_runs (a)) {
+        _forget_jobs (a);
+        if (_find_jobs (a, err) < 0)
+            return -1;
+        if (a->wanted.job && a->count == 1 && _look_here (a, err) < 0)
+            return -1;
+        if (a->wanted.job && a->here.count > 0)
+            return a->here.count;
+        _begin_relays (a);
+    }
+    answers = a->here.count;
+    for (int i = 0; i < a->count; i++)
+        answers += _read_relay (a, &a->jobs[i]);
+    return answers;
+}
+
+/* Text. */
+
+static void _print_note (const struct asking *a, const struct asked_job *job, const char *prefix, FILE *f)
+{
+    char title[sizeof (job->info.title)], note[sizeof (job->note)];
+    const char *step = a->wanted.step;
+
+    memcpy (title, job->info.title, sizeof (title));
+    memcpy (note, job->note, sizeof (note));
+    printable_make_line (title);
+    printable_make_line (note);
+    /* Its name is the user's, unless that means several. */
+    fprintf (f, "%sjob %s%s%s \"%s\": %s\n", prefix,
+             a->wanted.job && a->count == 1 ? a->wanted.job : job->info.name, step ? "." : "",
+             step ? step : "", title, note);
+}
+
+void asking_print_notes (const struct asking *a, const char *prefix, FILE *f)
 {
     for (int i = 0; i < a->count; i++)
-        if (a->jobs[i].relay.srun > 0)
-            relay_end (&a->jobs[i].relay);
-    free (a->jobs);
-    replies_clear (&a->first);
-    a->jobs = NULL;
-    a->count = 0;
+        _print_note (a, &a->jobs[i], prefix, f);
+    if (a->count == 0 && a->wanted.job && a->local)
+        fprintf (f, "%sjob %s has no job step with --tf-tasks whose srun runs here\n", prefix, a->wanted.job);
+    else if (a->count == 0 && a->wanted.job)
+        fprintf (f, "%sjob %s is over, or never was there (sacct -j %s)\n", prefix, a->wanted.job,
+                 a->wanted.job);
+}
+
+/* Its step was found on this host. */
+static bool _is_here (const struct asking *a, const struct asked_job *job)
+{
+    for (int i = 0; i < a->here.count; i++)
+        if (look_job (&a->here.reply[i]) == job->info.leader)
+            return true;
+    return false;
+}
+
+static bool _are_of_several_jobs (const struct replies *replies)
+{
+    for (int i = 1; i < replies->count; i++)
+        if (look_job (&replies->reply[i]) != look_job (&replies->reply[0]))
+            return true;
+    return false;
+}
+
+static void _print_jobs (const struct asking *a, FILE *f)
+{
+    struct look look = a->look;
+    char *here;
+
+    look.lines = look.lines || _are_of_several_jobs (&a->here);
+    here = look_text (&look, a->here.reply, a->here.count);
+    fputs (here ? here : "", f);
+    free (here);
+    for (int i = 0; i < a->count; i++)
+        if (a->jobs[i].text)
+            fputs (a->jobs[i].text, f);
+        else if (!_is_here (a, &a->jobs[i]))
+            _print_note (a, &a->jobs[i], "", f);
+}
+
+static void _add_steps (json_t *steps, char *text)
+{
+    json_t *more = text ? json_loads (text, 0, NULL) : NULL;
+
+    json_array_extend (steps, more);
+    json_decref (more);
+}
+
+static char *_json (const struct asking *a)
+{
+    json_t *steps = json_array (), *object;
+    char *here = look_text (&a->look, a->here.reply, a->here.count), *text;
+
+    _add_steps (steps, here);
+    free (here);
+    for (int i = 0; i < a->count; i++)
+        _add_steps (steps, a->jobs[i].text);
+    object = json_pack ("{s:s, s:o}", "spank_tf", PACKAGE_VERSION, "steps", steps);
+    text = json_dumps (object, JSON_REAL_PRECISION (6) | (a->seconds > 0 ? JSON_COMPACT : JSON_INDENT (2)));
+    json_decref (object);
+    return text;
+}
+
+char *asking_text (const struct asking *a)
+{
+    char *text = NULL, *json = a->look.json ? _json (a) : NULL;
+    size_t size;
+    FILE *f = open_memstream (&text, &size);
+
+    if (f && a->look.json)
+        fprintf (f, "%s\n", json ? json : "null");
+    else if (f)
+        _print_jobs (a, f);
+    free (json);
+    if (f)
+        fclose (f);
+    return text;
+}
+
+bool asking_is_over (const struct asking *a)
+{
+    for (int i = 0; i < a->count; i++)
+        if (!job_is_over (&a->jobs[i].info))
+            return false;
+    return true;
+}
+
+void asking_end (struct asking *a)
+{
+    _forget_jobs (a);
+    replies_clear (&a->here);
 }

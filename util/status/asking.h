@@ -8,11 +8,13 @@
 #define TF_ASKING_H
 
 #include <stdbool.h>
+#include <stdio.h>
 
 #include "common/errtext.h"
 #include "jobs.h"
+#include "look.h"
 #include "relay.h"
-#include "replies.h"
+#include "reply.h"
 
 /* So many jobs are asked on other hosts, at the same time: each takes a job step of Slurm's. */
 #define ASKING_MOST 16
@@ -20,28 +22,36 @@
 struct asked_job {
     struct job_info info;
     struct relay relay; /* .srun is 0: none */
-    char note[200]; /* why there may be no answer, or "" */
+    char *text; /* of its steps, in this round, or NULL */
+    char note[200]; /* why there may be none */
 };
 
+/* Set the first group. */
 struct asking {
-    const char *job, *step; /* as the user named them, or NULL */
+    struct wanted wanted; /* as the user named them */
+    struct look look;
     bool local; /* only this host */
-    enum overview_asks asks;
     int seconds; /* between two rounds, for those on other hosts; 0: there is one round */
-    /* After asking_begin (): */
-    struct asked_job *jobs; /* those that squeue knows, if it was asked */
+
+    struct replies here; /* of this host, in this round */
+    struct asked_job *jobs; /* those that squeue knew, if it was asked */
     int count;
-    struct replies first; /* of this host, before squeue was asked */
 };
 
-/* Set the first group of members. -1 and err: there is no such job, or what is asked fails. */
-int asking_begin (struct asking *asking, struct errtext *err);
+/*
+ * Ask. Jobs are looked for as long as none answers. How many have answered; -1 and err: there is no such job,
+ * or what is asked fails.
+ */
+int asking_round (struct asking *asking, struct errtext *err);
 
-/* Add what they answer now. False and err: this host's are not known. */
-bool asking_round (struct asking *asking, struct replies *replies, struct errtext *err);
+/* What is printed of this round: with notes on jobs that have not answered. To be freed, or NULL. */
+char *asking_text (const struct asking *asking);
 
-/* Another host will answer once more. */
-bool asking_goes_on (const struct asking *asking);
+/* Print the notes, if there are only these. */
+void asking_print_notes (const struct asking *asking, const char *prefix, FILE *f);
+
+/* Slurm will not run any of these jobs again. */
+bool asking_is_over (const struct asking *asking);
 
 void asking_end (struct asking *asking);
 

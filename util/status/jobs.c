@@ -22,9 +22,8 @@
 /* Some thousand jobs. */
 #define SQUEUE_MOST (2 * 1024 * 1024)
 
-const char jobs_format[] =
-    "JobArrayID:39,JobID:15,ArrayJobID:15,HetJobID:15,HetJobOffset:15,NumNodes:15,UserID:15,"
-    "GroupID:15,State:23,BatchFlag:7,BatchHost:127,Name:63";
+const char jobs_format[] = "JobArrayID:39,JobID:15,HetJobID:15,HetJobOffset:15,NumNodes:15,UserID:15,"
+                           "GroupID:15,State:23,BatchFlag:7,BatchHost:127,Name:63";
 
 /* The next column, without the blanks around it. */
 static const char *_take (const char *line, char *buf, size_t size)
@@ -55,7 +54,6 @@ static bool _parse_line (struct job_info *info, const char *line)
 
     line = _take (line, info->name, sizeof (info->name));
     line = _take_number (line, &info->number, 0);
-    line = _take_number (line, &info->array, info->number);
     line = _take_number (line, &info->leader, 0);
     line = _take_number (line, &info->component, 0);
     line = _take_number (line, &info->nodes, 0);
@@ -91,34 +89,28 @@ const char *jobs_parse (struct job_info *info, const char *text)
     return text + length + (text[length] == '\n');
 }
 
-static bool _is_one_of (const char *state, const char *const *word)
+/* Words are separated by blanks. */
+static bool _is_one_of (const char *state, const char *words)
 {
-    while (*word && strcmp (state, *word) != 0)
-        word++;
-    return *word;
+    const char *found = strstr (words, state);
+    size_t length = strlen (state);
+
+    while (found && ((found > words && found[-1] != ' ') || (found[length] && found[length] != ' ')))
+        found = strstr (found + 1, state);
+    return found;
 }
 
 bool job_runs (const struct job_info *job)
 {
-    return _is_one_of (job->state,
-                       (const char *const[]){ "RUNNING", "SUSPENDED", "COMPLETING", "STOPPED", NULL });
+    return _is_one_of (job->state, "RUNNING SUSPENDED COMPLETING STOPPED");
 }
 
 bool job_is_over (const struct job_info *job)
 {
-    static const char *const early[] = { "PENDING",
-                                         "CONFIGURING",
-                                         "REQUEUED",
-                                         "REQUEUE_FED",
-                                         "REQUEUE_HOLD",
-                                         "SPECIAL_EXIT",
-                                         "RESV_DEL_HOLD",
-                                         "RESIZING",
-                                         "STAGE_OUT",
-                                         "SIGNALING",
-                                         NULL };
-
-    return !job_runs (job) && !_is_one_of (job->state, early);
+    return !job_runs (job)
+           && !_is_one_of (job->state,
+                           "PENDING CONFIGURING REQUEUED REQUEUE_FED REQUEUE_HOLD SPECIAL_EXIT RESV_DEL_HOLD "
+                           "RESIZING STAGE_OUT SIGNALING");
 }
 
 static int _run (void *arg)
@@ -137,26 +129,19 @@ static int _run (void *arg)
     return 1;
 }
 
-/* What it has printed there, as one line. */
-static int _fail (int errors, const char *job, struct errtext *err)
-{
-    char text[256];
-    ssize_t length = pread (errors, text, sizeof (text) - 1, 0);
-
-    text[length > 0 ? length : 0] = '\0';
-    text[strcspn (text, "\n")] = '\0';
-    if (job && (!*text || strstr (text, "Invalid job id")))
-        return errtext_set (err, "job %s is over, or never was there (sacct -j %s)", job, job);
-    return errtext_set (err, "%s", *text ? text : "squeue does not answer");
-}
-
+/* 0: there is no such job. */
 static int _ask (char *text, const char *job, struct errtext *err)
 {
     int errors = descriptors_memory_file ("squeue", "", 0);
     ssize_t length = child_ask ("squeue", _run, (void *)(uintptr_t)job, errors, text, SQUEUE_MOST, SQUEUE_MS);
-    int rc = length < 0 ? _fail (errors, job, err) : 0;
+    char why[256];
+    int rc = 0;
 
     text[length > 0 ? length : 0] = '\0';
+    if (length < 0 && !descriptors_first_line (errors, why, sizeof (why)))
+        rc = errtext_set (err, "squeue does not answer");
+    else if (length < 0 && !(job && strstr (why, "Invalid job id")))
+        rc = errtext_set (err, "%s", why);
     if (errors >= 0)
         close (errors);
     return rc;
@@ -189,7 +174,5 @@ int jobs_find (struct job_info **list, const char *name, struct errtext *err)
     if (_ask (text, name ? job : NULL, err) == 0)
         count = _read_list (list, text, err);
     free (text);
-    if (count == 0 && name)
-        return _fail (-1, job, err);
     return count;
 }

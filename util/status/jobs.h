@@ -14,7 +14,6 @@
 struct job_info {
     char name[40]; /* "12", of an array "11_3", of a heterogeneous job "14+0" */
     int number;
-    int array; /* the number of its array, or its own */
     int leader; /* of a heterogeneous job the number of its first component, otherwise its own */
     int component; /* of a heterogeneous job, from 0; otherwise -1 */
     int nodes;
@@ -22,8 +21,8 @@ struct job_info {
     gid_t gid;
     char state[24]; /* "RUNNING" */
     bool batch;
-    char host
-        [128]; /* of the batch script; or, of salloc and srun, where that was called; "" before it starts */
+    /* Of the batch script; or, of salloc and srun, where that was called; "" before it starts. */
+    char host[128];
     char title[64]; /* its name, cut; any bytes but control characters */
 };
 
@@ -35,8 +34,7 @@ extern const char jobs_format[];
 
 /*
  * The jobs that "12", "11_3" or "14+1" names: of an array and of a heterogeneous job perhaps several; NULL:
- * this user's that are not over. Returns how many there are in *list, to be freed; -1 and err: there is none
- * of that name, or squeue fails.
+ * this user's that are not over. Returns how many there are in *list, to be freed; -1 and err: squeue fails.
  */
 int jobs_find (struct job_info **list, const char *name, struct errtext *err);
 

@@ -32,22 +32,21 @@
 #define STACKS_MOST (1024 * 1024)
 #define SPY_MS 10000
 
-static void __attribute__ ((format (printf, 2, 3))) _cannot (struct python_answer *answer, const char *fmt,
-                                                             ...)
+static void __attribute__ ((format (printf, 2, 3))) _cannot (struct step_task *task, const char *fmt, ...)
 {
     va_list ap;
 
     va_start (ap, fmt);
-    vsnprintf (answer->text, sizeof (answer->text), fmt, ap);
+    vsnprintf (task->text, sizeof (task->text), fmt, ap);
     va_end (ap);
-    answer->known = false;
+    task->known = false;
 }
 
-static void _read_stacks (struct python_answer *answer, const char *bytes, size_t length)
+static void _read_stacks (struct step_task *task, const char *bytes, size_t length)
 {
-    answer->known = python_stack_find (answer->text, sizeof (answer->text), bytes, length);
-    if (!answer->known)
-        _cannot (answer, "its main thread is in no file of its own");
+    task->known = python_stack_find (task->text, sizeof (task->text), bytes, length);
+    if (!task->known)
+        _cannot (task, "its main thread is in no file of its own");
 }
 
 /* By the signal. */
@@ -73,6 +72,7 @@ static int _begin_stacks (const struct step_task *task, struct deadline deadline
 
     if (fd < 0)
         return -1;
+    /* A signal that it does not catch would end it. */
     if (ftruncate (fd, 0) == 0 && proc_signals (task->pid, "SigCgt") & UINT64_C (1) << (task->signal - 1)
         && kill (task->pid, task->signal) == 0)
         return fd;
@@ -87,7 +87,7 @@ static off_t _size (int fd)
     return fstat (fd, &st) == 0 ? st.st_size : 0;
 }
 
-static void _end_stacks (int fd, struct python_answer *answer, struct deadline deadline)
+static void _end_stacks (struct step_task *task, int fd, struct deadline deadline)
 {
     static char text[STACKS_MOST];
     off_t before = -1;
@@ -102,9 +102,9 @@ static void _end_stacks (int fd, struct python_answer *answer, struct deadline d
     length = pread (fd, text, sizeof (text), 0);
     close (fd);
     if (length > 0)
-        _read_stacks (answer, text, (size_t)length);
+        _read_stacks (task, text, (size_t)length);
     else
-        _cannot (answer, "it does not answer within %d s; is it suspended?", ANSWER_MS / 1000);
+        _cannot (task, "it does not answer within %d s; is it suspended?", ANSWER_MS / 1000);
 }
 
 /* By py-spy. */
@@ -136,7 +136,7 @@ static void _add_frames (FILE *f, const json_t *thread)
     }
 }
 
-void python_read_spy (struct python_answer *answer, const char *json, size_t length)
+void python_read_spy (struct step_task *task, const char *json, size_t length)
 {
     json_t *threads = json_loadb (json, length, 0, NULL), *thread;
     char *text = NULL;
@@ -152,35 +152,33 @@ void python_read_spy (struct python_answer *answer, const char *json, size_t len
         }
         fclose (f);
     }
-    _read_stacks (answer, text ? text : "", size);
+    _read_stacks (task, text ? text : "", size);
     free (text);
     json_decref (threads);
 }
 
-static void _spy (const struct step_task *task, struct python_answer *answer)
+static void _spy (struct step_task *task)
 {
     static char json[STACKS_MOST];
     int pid = task->pid, errors = descriptors_memory_file ("py-spy", "", 0);
-    ssize_t length = child_ask ("py-spy", _run_spy, &pid, errors, json, sizeof (json), SPY_MS), n;
+    ssize_t length = child_ask ("py-spy", _run_spy, &pid, errors, json, sizeof (json), SPY_MS);
     char why[256];
 
     if (length > 0)
-        python_read_spy (answer, json, (size_t)length);
+        python_read_spy (task, json, (size_t)length);
     else {
-        n = pread (errors, why, sizeof (why) - 1, 0);
-        why[n > 0 ? n : 0] = '\0';
-        why[strcspn (why, "\n")] = '\0';
+        descriptors_first_line (errors, why, sizeof (why));
         if (strcasestr (why, "permission") || strcasestr (why, "not permitted"))
-            _cannot (answer,
+            _cannot (task,
                      "py-spy may not read it (kernel.yama.ptrace_scope): import spank_tf_watchdog in it");
         else
-            _cannot (answer, "%s", *why ? why : "py-spy does not answer");
+            _cannot (task, "%s", *why ? why : "py-spy does not answer");
     }
     if (errors >= 0)
         close (errors);
 }
 
-void python_ask (const struct step_task *task, int count, struct python_answer *answer)
+void python_ask (struct step_task *task, int count)
 {
     struct deadline deadline = deadline_in_ms (ANSWER_MS);
     int *file = calloc ((size_t)count + 1, sizeof (*file));
@@ -190,11 +188,11 @@ void python_ask (const struct step_task *task, int count, struct python_answer *
         file[i] = task[i].kind == STEP_TASK_ANSWERS ? _begin_stacks (&task[i], deadline) : -1;
     for (int i = 0; i < count && file; i++) {
         if (task[i].kind == STEP_TASK_OTHER)
-            _cannot (&answer[i], "%s is not Python", task[i].program);
+            _cannot (&task[i], "%s is not Python", task[i].program);
         else if (file[i] >= 0)
-            _end_stacks (file[i], &answer[i], deadline);
+            _end_stacks (&task[i], file[i], deadline);
         else
-            _spy (&task[i], &answer[i]);
+            _spy (&task[i]);
     }
     free (file);
 }

@@ -8,19 +8,14 @@
 #ifndef TF_PYTHON_ASK_H
 #define TF_PYTHON_ASK_H
 
-#include <stdbool.h>
+#include <stddef.h>
 
 #include "step_tasks.h"
 
-struct python_answer {
-    bool known;
-    char text[512]; /* "train.py:20 on_epoch_end"; or why it is not known, and what would be needed */
-};
+/* Each of these tasks. */
+void python_ask (struct step_task *task, int count);
 
-/* One for each task. */
-void python_ask (const struct step_task *task, int count, struct python_answer *answer);
-
-/* The same of py-spy's JSON. */
-void python_read_spy (struct python_answer *answer, const char *json, size_t length);
+/* Read what py-spy prints. */
+void python_read_spy (struct step_task *task, const char *json, size_t length);
 
 #endif

@@ -15,18 +15,21 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/child.h"
 #include "common/deadline.h"
 #include "common/descriptors.h"
-#include "protocol/overview.h"
+#include "common/helper.h"
 
 /* Between two looks whether srun has ended, and how long it may take: nodes may not answer. */
 #define LOOK_MS 10
 #define END_MS 3000
+
+/* Of what it prints in a round, in bytes; and of a read. */
+#define TEXT_MOST (64 * 1024 * 1024)
+#define PIECE 65536
 
 #define MOST_WORDS (20 + RELAY_WORDS)
 
@@ -34,65 +37,31 @@
 
 /*
  * What srun takes from its environment is about another step: that of the caller, with its list perhaps, or
- * tf-run's options.
+ * tf-run's options. Root's is not for a process of the user.
  */
-static void _forget_steps (void)
+static void _forget_environment (void)
 {
-    extern char **environ;
-    static const char kept[] = "SLURM_CONF=";
+    static const char *const kept[] = { "PATH", "LD_LIBRARY_PATH", "HOME", "SLURM_CONF",
+                                        "SLURM_CONF_SERVER" };
+    enum { KEPT = sizeof (kept) / sizeof (kept[0]) };
+    char *value[KEPT];
 
-    for (char **variable = environ; *variable;) {
-        char name[256];
-        size_t length = strcspn (*variable, "=");
-        bool ours = strncmp (*variable, "SLURM_", 6) == 0 || strncmp (*variable, "SRUN_", 5) == 0;
-
-        if (!ours || strncmp (*variable, kept, sizeof (kept) - 1) == 0 || length >= sizeof (name)) {
-            variable++;
-            continue;
-        }
-        snprintf (name, sizeof (name), "%.*s", (int)length, *variable);
-        unsetenv (name);
-        variable = environ;
+    for (int i = 0; i < KEPT; i++) {
+        value[i] = getenv (kept[i]);
+        if (value[i])
+            value[i] = strdup (value[i]);
     }
-}
-
-/* Root's environment is not for a process of the user, nor for a step of the job. */
-static void _forget_all (void)
-{
-    const char *path = getenv ("PATH"), *conf = getenv ("SLURM_CONF");
-    char *kept_path = path ? strdup (path) : NULL, *kept_conf = conf ? strdup (conf) : NULL;
-
     clearenv ();
-    if (kept_path)
-        setenv ("PATH", kept_path, 1);
-    if (kept_conf)
-        setenv ("SLURM_CONF", kept_conf, 1);
-    free (kept_path);
-    free (kept_conf);
+    for (int i = 0; i < KEPT; i++)
+        if (value[i])
+            setenv (kept[i], value[i], 1);
 }
 
 static int _become_user (const struct job_info *job)
 {
     if (geteuid () != 0 || job->uid == 0)
         return 0;
-    _forget_all ();
     return setgroups (0, NULL) < 0 || setgid (job->gid) < 0 || setuid (job->uid) < 0 ? -1 : 0;
-}
-
-/* A file with all programs needs the name of one (util/static). */
-static const char *_program (char *self, size_t size, const char **name)
-{
-    ssize_t length = readlink ("/proc/self/exe", self, size - 1);
-    const char *base;
-
-    *name = NULL;
-    if (length < 0)
-        return NULL;
-    self[length] = '\0';
-    base = strrchr (self, '/');
-    if (!base || strcmp (base + 1, "tf-status") != 0)
-        *name = "tf-status";
-    return self;
 }
 
 struct nodes {
@@ -102,9 +71,8 @@ struct nodes {
 
 static void _execute_srun (const struct job_info *job, const struct nodes *nodes, const char *const *words)
 {
-    static char self[4096];
+    const char *program = helper_own_file ();
     char id[32], group[32], number[32], tasks[32];
-    const char *name, *program = _program (self, sizeof (self), &name);
     const char *argv[MOST_WORDS + 1] = {
         "srun",         "--quiet",   "--overlap",           "--job-name=tf-status",
         "--input=none", "--chdir=/", "--ntasks-per-node=1", id,
@@ -123,8 +91,9 @@ static void _execute_srun (const struct job_info *job, const struct nodes *nodes
         argv[used++] = nodes->list;
     }
     argv[used++] = program;
-    if (name)
-        argv[used++] = name;
+    /* A file with all programs needs the name of one (util/static). */
+    if (program && strcmp (strrchr (program, '/'), "/tf-status") != 0)
+        argv[used++] = "tf-status";
     while (*words && used < MOST_WORDS)
         argv[used++] = *words++;
     if (program)
@@ -139,7 +108,7 @@ static void _execute (const struct job_info *job, const struct nodes *nodes, con
     prctl (PR_SET_PDEATHSIG, SIGTERM);
     if (getppid () != parent || _become_user (job) < 0)
         return;
-    _forget_steps ();
+    _forget_environment ();
     _execute_srun (job, nodes, words);
     dprintf (STDERR_FILENO, "srun cannot be executed here\n");
 }
@@ -151,18 +120,16 @@ int relay_begin (struct relay *relay, const struct job_info *job, const char *li
 {
     const struct nodes nodes = { list, count };
     pid_t parent = getpid ();
-    int pair[2];
+    int end[2];
 
     *relay = (struct relay){ .fd = -1, .errors = descriptors_memory_file ("srun", "", 0) };
-    relay->reader.ceiling = OVERVIEW_MAX_ANSWER;
-    if (socketpair (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0) {
-        relay->fd = pair[0];
-        if ((relay->srun = child_fork ("srun", (int[]){ -1, pair[1], relay->errors }, 3)) == 0) {
+    if (pipe2 (end, O_CLOEXEC) == 0) {
+        relay->fd = end[0];
+        if ((relay->srun = child_fork ("srun", (int[]){ -1, end[1], relay->errors }, 3)) == 0) {
             _execute (job, &nodes, words, parent);
             _exit (1);
         }
-        close (pair[1]);
-        fcntl (relay->fd, F_SETFL, O_NONBLOCK);
+        close (end[1]);
     }
     if (relay->srun > 0)
         return 0;
@@ -171,14 +138,50 @@ int relay_begin (struct relay *relay, const struct job_info *job, const char *li
     return -1;
 }
 
-int relay_why (const struct relay *relay, const char *otherwise, struct errtext *err)
+/* These bytes of what was read, and then forget so many. */
+static char *_take (struct relay *relay, size_t length, size_t with_mark)
 {
-    char text[300];
-    ssize_t length = pread (relay->errors, text, sizeof (text) - 1, 0);
+    char *text = strndup (relay->text ? relay->text : "", length);
 
-    text[length > 0 ? length : 0] = '\0';
-    text[strcspn (text, "\n")] = '\0';
-    return errtext_set (err, "%s", *text ? text : otherwise);
+    relay->used -= with_mark;
+    if (relay->used > 0)
+        memmove (relay->text, relay->text + with_mark, relay->used);
+    return text;
+}
+
+/* False at its end, if it has not said more by then, or if it says too much. */
+static bool _read_more (struct relay *relay, struct deadline deadline)
+{
+    char *more;
+    ssize_t n;
+
+    if (relay->used > TEXT_MOST || !deadline_wait (relay->fd, POLLIN, deadline)
+        || !(more = realloc (relay->text, relay->used + PIECE)))
+        return false;
+    relay->text = more;
+    n = read (relay->fd, more + relay->used, PIECE);
+    relay->used += n > 0 ? (size_t)n : 0;
+    relay->over = relay->over || n == 0;
+    return n > 0;
+}
+
+char *relay_read (struct relay *relay, bool all, struct deadline deadline)
+{
+    const size_t mark = sizeof (RELAY_MARK) - 1;
+    const char *found = NULL;
+
+    while ((all || !(found = memmem (relay->text, relay->used, RELAY_MARK, mark)))
+           && _read_more (relay, deadline))
+        ;
+    if (found)
+        return _take (relay, (size_t)(found - relay->text), (size_t)(found - relay->text) + mark);
+    return all ? _take (relay, relay->used, relay->used) : NULL;
+}
+
+void relay_why (const struct relay *relay, const char *otherwise, char *buf, size_t size)
+{
+    if (!descriptors_first_line (relay->errors, buf, size))
+        snprintf (buf, size, "%s", otherwise);
 }
 
 /* It ends when it has said all. */
@@ -205,6 +208,6 @@ void relay_end (struct relay *relay)
         close (relay->fd);
     if (relay->errors >= 0)
         close (relay->errors);
-    frame_reader_clear (&relay->reader);
+    free (relay->text);
     *relay = (struct relay){ .fd = -1, .errors = -1 };
 }

@@ -9,19 +9,23 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "common/deadline.h"
 #include "common/errtext.h"
 #include "jobs.h"
-#include "protocol/frame.h"
 
 /* Words for it at most. */
 #define RELAY_WORDS 8
 
+/* What it prints after each round. */
+#define RELAY_MARK "\f\n"
+
 struct relay {
     pid_t srun; /* 0: none */
     bool over; /* set it when all was read: it ends by itself */
-    int fd; /* a socket: its stdout */
+    int fd; /* its stdout */
     int errors; /* a file: its stderr, and srun's */
-    struct frame_reader reader;
+    char *text; /* `used` bytes that were read and not yet returned */
+    size_t used;
 };
 
 /*
@@ -31,8 +35,14 @@ struct relay {
 int relay_begin (struct relay *relay, const struct job_info *job, const char *list, int count,
                  const char *const *words, struct errtext *err);
 
-/* The first line that it has printed to stderr, or this text. Returns -1. */
-int relay_why (const struct relay *relay, const char *otherwise, struct errtext *err);
+/*
+ * What it prints, to be freed: up to the next mark, or all. NULL: it ended or said nothing up to then, or
+ * there is no memory.
+ */
+char *relay_read (struct relay *relay, bool all, struct deadline deadline);
+
+/* The first line that it has printed to stderr, or this text. */
+void relay_why (const struct relay *relay, const char *otherwise, char *buf, size_t size);
 
 /* End it. */
 void relay_end (struct relay *relay);

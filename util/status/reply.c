@@ -17,6 +17,8 @@
 #include "common/deadline.h"
 #include "common/tasklist.h"
 
+#define NAMES_OF_SOCKETS "/proc/net/unix"
+
 /* A tf-rendezvous that was asked a moment ago takes 0.2 s, and the askers before this one some more. */
 #define REPLY_MS 5000
 /* Between two attempts to connect, if too many others do. */
@@ -118,12 +120,11 @@ static int _read_overview (struct reply *reply, struct frame_reader *reader, int
     return -1;
 }
 
-int reply_read (struct reply *reply, struct frame_reader *reader, int fd, struct deadline deadline,
-                struct errtext *err)
+static int _read_reply (struct reply *reply, struct frame_reader *reader, int fd, struct deadline deadline,
+                        struct errtext *err)
 {
     int rc;
 
-    *reply = (struct reply){ .rank = NULL };
     rc = _read_overview (reply, reader, fd, deadline, err);
     for (int i = 0; rc == 0 && i < reply->overview.rows; i++)
         if (_read_frame (reader, fd, deadline, &reply->frame[i], err) < 0
@@ -182,7 +183,7 @@ static int _ask (struct reply *reply, int fd, enum overview_asks asks, struct er
 
     frame_destroy (frame);
     if (rc == 0)
-        rc = reply_read (reply, &reader, fd, deadline_in_ms (REPLY_MS), err);
+        rc = _read_reply (reply, &reader, fd, deadline_in_ms (REPLY_MS), err);
     frame_reader_clear (&reader);
     return rc;
 }
@@ -199,4 +200,62 @@ int reply_ask (struct reply *reply, const struct reply_source *source, enum over
                                                                               : _ask (reply, fd, asks, err);
     close (fd);
     return rc;
+}
+
+/* All of a job. */
+
+static bool _is_text (const char *text, size_t length, const char *other)
+{
+    return strlen (other) == length && strncmp (text, other, length) == 0;
+}
+
+bool wanted_is (const struct wanted *w, const struct overview *o)
+{
+    size_t length = strcspn (o->job_step, ".");
+    const char *array = o->array ? o->array : "", *step = o->job_step + length;
+
+    if (w->step && strcmp (*step ? step + 1 : step, w->step) != 0)
+        return false;
+    if (!w->job || _is_text (o->job_step, length, w->job))
+        return true;
+    return !w->number && (strcmp (array, w->job) == 0 || _is_text (array, strcspn (array, "_"), w->job));
+}
+
+static int _add (struct replies *replies, const struct reply_source *source, const struct wanted *wanted)
+{
+    struct reply *reply = &replies->reply[replies->count];
+    struct errtext err;
+
+    /* One that has ended meanwhile, or does not answer, is not the one that is wanted, as far as is known. */
+    if (reply_ask (reply, source, wanted->job ? OVERVIEW_ASKS_RANKS : OVERVIEW_ASKS_STEP, &err) < 0) {
+        fprintf (stderr, "tf-status: a tf-rendezvous of this host: %s\n", err.text);
+        return 0;
+    }
+    if (!wanted_is (wanted, &reply->overview)) {
+        reply_clear (reply);
+        return 0;
+    }
+    return 1;
+}
+
+int replies_ask (struct replies *replies, const struct wanted *wanted, struct errtext *err)
+{
+    struct reply_source *list;
+    int count = reply_sources (NAMES_OF_SOCKETS, geteuid (), &list, err);
+
+    *replies = (struct replies){ count < 0 ? NULL : calloc ((size_t)count + 1, sizeof (*replies->reply)), 0 };
+    for (int i = 0; i < count && replies->reply; i++)
+        replies->count += _add (replies, &list[i], wanted);
+    free (list);
+    if (count >= 0 && !replies->reply)
+        return errtext_set (err, "%s", strerror (ENOMEM));
+    return count < 0 ? -1 : 0;
+}
+
+void replies_clear (struct replies *replies)
+{
+    for (int i = 0; i < replies->count; i++)
+        reply_clear (&replies->reply[i]);
+    free (replies->reply);
+    *replies = (struct replies){ NULL, 0 };
 }

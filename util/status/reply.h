@@ -6,7 +6,7 @@
 #ifndef TF_REPLY_H
 #define TF_REPLY_H
 
-#include <stddef.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -36,11 +36,30 @@ struct reply {
 int reply_ask (struct reply *reply, const struct reply_source *source, enum overview_asks asks,
                struct errtext *err);
 
-/* Read an answer, by a reader with the ceiling OVERVIEW_MAX_ANSWER. The same. */
-int reply_read (struct reply *reply, struct frame_reader *reader, int fd, struct deadline deadline,
-                struct errtext *err);
-
 /* A zeroed one is fine. */
 void reply_clear (struct reply *reply);
+
+/* Which steps are asked for: all, if the job is NULL. */
+struct wanted {
+    const char *job; /* a number, "12"; of an array "11", which are all of its jobs, or "11_3" */
+    const char *step; /* "0", or NULL: each of the job's */
+    bool number; /* the job is a number, and not one of an array */
+};
+
+bool wanted_is (const struct wanted *wanted, const struct overview *overview);
+
+/* A zeroed one is empty. */
+struct replies {
+    struct reply *reply;
+    int count;
+};
+
+/*
+ * Set those of this host, with their ranks if a job is named. One that does not answer is told on stderr, or
+ * has just ended. -1 and err: it is not known which there are.
+ */
+int replies_ask (struct replies *replies, const struct wanted *wanted, struct errtext *err);
+
+void replies_clear (struct replies *replies);
 
 #endif

@@ -31,21 +31,17 @@ int stacks_print_here (const char *job, const char *step, const char *role)
 {
     struct step_task *task;
     int count = step_tasks_find (&task, job, step), wanted = 0;
-    struct python_answer *answer = count < 0 ? NULL : calloc ((size_t)count + 1, sizeof (*answer));
 
-    if (!answer)
-        return -1;
     for (int i = 0; i < count; i++)
         if (!role || strcmp (task[i].role, role) == 0)
             task[wanted++] = task[i];
-    python_ask (task, wanted, answer);
+    python_ask (task, wanted);
     for (int i = 0; i < wanted; i++) {
-        printable_make_line (answer[i].text);
-        printf ("%s\t%d\t%c\t%s\n", task[i].role, task[i].index, answer[i].known ? '+' : '-', answer[i].text);
+        printable_make_line (task[i].text);
+        printf ("%s\t%d\t%c\t%s\n", task[i].role, task[i].index, task[i].known ? '+' : '-', task[i].text);
     }
-    free (answer);
     free (task);
-    return fflush (stdout) == 0 ? 0 : -1;
+    return count >= 0 && fflush (stdout) == 0 ? 0 : -1;
 }
 
 /* Lines of nodes. */
@@ -86,41 +82,13 @@ void stacks_take_line (struct stacks *stacks, const struct overview_rank *rank, 
             _set (&stacks->of[i], *sign == '+', line);
 }
 
-/* Complete lines; returns what is left of them. */
-static size_t _take_lines (struct stacks *stacks, const struct overview_rank *rank, char *buf, size_t length)
-{
-    char *at = buf, *newline;
-
-    while ((newline = memchr (at, '\n', length - (size_t)(at - buf)))) {
-        *newline = '\0';
-        stacks_take_line (stacks, rank, at);
-        at = newline + 1;
-    }
-    length -= (size_t)(at - buf);
-    memmove (buf, at, length);
-    return length;
-}
-
 static void _read_answers (struct stacks *stacks, const struct overview_rank *rank, struct relay *relay)
 {
-    struct deadline deadline = deadline_in_ms (ANSWER_MS);
-    char buf[2048];
-    size_t used = 0;
-    ssize_t n;
+    char *text = relay_read (relay, true, deadline_in_ms (ANSWER_MS)), *rest = text, *line;
 
-    while (deadline_wait (relay->fd, POLLIN, deadline)) {
-        /* No line is as long. */
-        if (used == sizeof (buf))
-            used = 0;
-        n = read (relay->fd, buf + used, sizeof (buf) - used);
-        if (n < 0 && (errno == EINTR || errno == EAGAIN))
-            continue;
-        if (n <= 0) {
-            relay->over = true;
-            return;
-        }
-        used = _take_lines (stacks, rank, buf, used + (size_t)n);
-    }
+    while ((line = strsep (&rest, "\n")))
+        stacks_take_line (stacks, rank, line);
+    free (text);
 }
 
 /* Who is asked. */
@@ -156,7 +124,7 @@ static void _ask_component (struct stacks *stacks, const struct overview *o, con
                             const struct job_info *job, const char *role, struct errtext *err)
 {
     char stacks_word[96] = "--stacks", *nodes = NULL;
-    const char *const words[] = { "--relay=0", stacks_word, o->job_step, NULL };
+    const char *const words[] = { "--node", stacks_word, o->job_step, NULL };
     int count = job->nodes;
     struct relay relay;
 
@@ -167,7 +135,7 @@ static void _ask_component (struct stacks *stacks, const struct overview *o, con
         nodes = _nodes (rank, o->rows, role, &count);
     if (count > 0 && relay_begin (&relay, job, nodes, count, words, err) == 0) {
         _read_answers (stacks, rank, &relay);
-        relay_why (&relay, "no process of it was found", err);
+        relay_why (&relay, "no process of it was found", err->text, sizeof (err->text));
         relay_end (&relay);
     }
     free (nodes);

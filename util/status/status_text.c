@@ -10,12 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "behind.h"
 #include "common/amount.h"
 #include "common/printable.h"
 #include "common/second.h"
 #include "common/table.h"
-#include "groups.h"
 
 /* The line of the step. */
 
@@ -81,6 +79,158 @@ char *status_text_line (const struct overview *o)
     }
     printable_make_line (text);
     return text;
+}
+
+/* The slowest task. */
+
+static bool _counts (const struct overview_rank *r)
+{
+    return r->state == OVERVIEW_RANK_RUNS && r->step > 0 && r->told_age >= 0 && r->role;
+}
+
+/* As far as it may be now. Ages are whole seconds, and a step takes a moment to be told. */
+static int64_t _at_most (const struct overview *o, const struct overview_rank *r)
+{
+    return r->step + ((int64_t)r->told_age + BEHIND_SECONDS) * o->rate / 1000;
+}
+
+bool status_text_slow (const struct overview *o, const struct overview_rank *rank, char *buf, size_t size)
+{
+    const struct overview_rank *slow = NULL, *ahead = NULL;
+    struct amount_text step, other;
+
+    for (const struct overview_rank *r = rank; r < rank + o->rows; r++) {
+        if (!_counts (r))
+            continue;
+        if (!slow || _at_most (o, r) < _at_most (o, slow))
+            slow = r;
+        if (!ahead || r->step > ahead->step)
+            ahead = r;
+    }
+    if (!slow || ahead->step - _at_most (o, slow) <= BEHIND_STEPS)
+        return false;
+    snprintf (buf, size, "%.64s %d on %.64s is slow: step %s; %.64s %d: step %s", slow->role, slow->index,
+              slow->node ? slow->node : "?", amount_number (slow->step, &step), ahead->role, ahead->index,
+              amount_number (ahead->step, &other));
+    printable_make_line (buf);
+    return true;
+}
+
+/*
+ * Rows. If there are too many, tasks that have the same role, state and end are one row. In front are groups
+ * of few tasks: what is unusual.
+ */
+
+struct group {
+    int count, nodes;
+    const struct overview_rank *first; /* the lowest number */
+    const struct overview_rank *oldest; /* whose last sign is the oldest one that is known */
+    int low, high; /* training steps */
+    int least_restarts, most_restarts;
+};
+
+struct groups {
+    struct group *group;
+    int count;
+    int more; /* ranks that are in none, because there are more than `most` groups */
+};
+
+static int _compare_texts (const char *a, const char *b)
+{
+    return strcmp (a ? a : "", b ? b : "");
+}
+
+/* 0: they are in the same group. */
+static int _compare_kinds (const struct overview_rank *a, const struct overview_rank *b)
+{
+    int difference = _compare_texts (a->role, b->role);
+
+    if (difference == 0)
+        difference = (int)a->state - (int)b->state;
+    return difference ? difference : _compare_texts (a->end, b->end);
+}
+
+/* Ranks of a group follow each other, by node. */
+static int _compare (const void *one, const void *other)
+{
+    const struct overview_rank *a = *(const struct overview_rank *const *)one,
+                               *b = *(const struct overview_rank *const *)other;
+    int difference = _compare_kinds (a, b);
+
+    if (difference == 0)
+        difference = _compare_texts (a->node, b->node);
+    return difference ? difference : a->rank - b->rank;
+}
+
+static struct group _of_one (const struct overview_rank *r)
+{
+    return (struct group){ 1, 1, r, r, r->step, r->step, r->restarts, r->restarts };
+}
+
+static void _join (struct group *group, const struct overview_rank *r, bool other_node)
+{
+    group->count++;
+    group->nodes += other_node;
+    if (r->rank < group->first->rank)
+        group->first = r;
+    if (r->sign_age > group->oldest->sign_age || r->unheard > group->oldest->unheard)
+        group->oldest = r;
+    if (r->step < group->low)
+        group->low = r->step;
+    if (r->step > group->high)
+        group->high = r->step;
+    if (r->restarts < group->least_restarts)
+        group->least_restarts = r->restarts;
+    if (r->restarts > group->most_restarts)
+        group->most_restarts = r->restarts;
+}
+
+/* Few first, and then by the number of the first rank. */
+static int _compare_groups (const void *one, const void *other)
+{
+    const struct group *a = one, *b = other;
+
+    return a->count != b->count ? a->count - b->count : a->first->rank - b->first->rank;
+}
+
+static int _group (struct groups *groups, const struct overview_rank *rank, int ranks)
+{
+    const struct overview_rank **order = calloc ((size_t)ranks + 1, sizeof (const struct overview_rank *));
+
+    if (!order)
+        return -1;
+    for (int i = 0; i < ranks; i++)
+        order[i] = &rank[i];
+    qsort (order, (size_t)ranks, sizeof (const struct overview_rank *), _compare);
+    for (int i = 0; i < ranks; i++) {
+        bool joins = i > 0 && _compare_kinds (order[i], order[i - 1]) == 0;
+
+        if (joins)
+            _join (&groups->group[groups->count - 1], order[i],
+                   _compare_texts (order[i]->node, order[i - 1]->node) != 0);
+        else
+            groups->group[groups->count++] = _of_one (order[i]);
+    }
+    free (order);
+    qsort (groups->group, (size_t)groups->count, sizeof (*groups->group), _compare_groups);
+    return 0;
+}
+
+/* One for each rank, or at most so many. -1 if there is no memory. */
+static int _make_groups (struct groups *groups, const struct overview_rank *rank, int ranks, int most)
+{
+    *groups = (struct groups){ calloc ((size_t)ranks + 1, sizeof (*groups->group)), 0, 0 };
+    if (!groups->group)
+        return -1;
+    if (ranks > most && _group (groups, rank, ranks) < 0) {
+        free (groups->group);
+        return -1;
+    }
+    for (int i = 0; ranks <= most && i < ranks; i++)
+        groups->group[groups->count++] = _of_one (&rank[i]);
+    while (groups->count > most)
+        groups->more += groups->group[--groups->count].count;
+    return 0;
 }
 
 /* The table. */
@@ -155,7 +305,7 @@ static void _print_head (FILE *f, const struct overview *o, const struct overvie
         printable_make_line (report);
         fprintf (f, "time: %s\n", report);
     }
-    if (behind_text (o, rank, behind, sizeof (behind)))
+    if (status_text_slow (o, rank, behind, sizeof (behind)))
         fprintf (f, "%s\n", behind);
 }
 
@@ -168,7 +318,7 @@ char *status_text (const struct overview *o, const struct overview_rank *rank, b
     size_t size;
     FILE *f;
 
-    if (groups_make (&groups, rank, o->rows, all ? o->rows : STATUS_TEXT_ROWS) < 0
+    if (_make_groups (&groups, rank, o->rows, all ? o->rows : STATUS_TEXT_ROWS) < 0
         || !(f = open_memstream (&text, &size)))
         return NULL;
     _print_head (f, o, rank);
@@ -183,7 +333,7 @@ char *status_text (const struct overview *o, const struct overview_rank *rank, b
     }
     if (groups.more > 0)
         fprintf (f, "%d more tasks: --all\n", groups.more);
-    groups_clear (&groups);
+    free (groups.group);
     if (fclose (f) == 0)
         return text;
     free (text);

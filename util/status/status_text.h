@@ -21,7 +21,19 @@
  */
 char *status_text_line (const struct overview *overview);
 
-/* That line, the time report, who is behind, and the table of `overview->rows` ranks. The same. */
+/* Steps that tasks of a step that is well may be apart, and so many seconds of its steps. */
+#define BEHIND_STEPS 2
+#define BEHIND_SECONDS 2
+
+/*
+ * "worker 3 on n4 is slow: step 86,100; worker 0: step 86,118", which is the slowest one. False if none is:
+ * supervisors tell steps at different moments, so a task is slow only if it is behind the step that another
+ * one had reached, even if it went on at the speed of the job step since it told its own.
+ */
+bool status_text_slow (const struct overview *overview, const struct overview_rank *rank, char *buf,
+                       size_t size);
+
+/* That line, the time report, who is slow, and the table of `overview->rows` ranks. The same. */
 char *status_text (const struct overview *overview, const struct overview_rank *rank, bool all);
 
 #endif

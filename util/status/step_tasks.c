@@ -19,7 +19,6 @@
 #include <unistd.h>
 
 #include "common/number.h"
-#include "common/proc.h"
 
 /* Of an environment: Slurm's variables are in front. */
 #define ENVIRONMENT_MOST (256 * 1024)
@@ -111,7 +110,6 @@ static bool _take_program (struct step_task *task)
     return strncmp (task->program, "python", 6) == 0;
 }
 
-/* A signal that it does not catch would end it. */
 static bool _take_descriptor (struct step_task *task, const char *name)
 {
     char link[64], target[128], number[64];
@@ -123,8 +121,7 @@ static bool _take_descriptor (struct step_task *task, const char *name)
     snprintf (number, sizeof (number), "%.*s", (int)strcspn (target + sizeof (STACKS_FILE) - 1, " "),
               target + sizeof (STACKS_FILE) - 1);
     return number_parse (&task->signal, number, SIGRTMIN, SIGRTMAX) == 0
-           && number_parse (&task->fd, name, 0, INT_MAX) == 0
-           && proc_signals (task->pid, "SigCgt") & UINT64_C (1) << (task->signal - 1);
+           && number_parse (&task->fd, name, 0, INT_MAX) == 0;
 }
 
 static bool _answers (struct step_task *task)
@@ -177,11 +174,11 @@ static int _add_process (struct step_task **list, int count, const struct step_t
     return count + 1;
 }
 
-static bool _is_own (const DIR *proc, const char *name)
+static bool _is_own (DIR *proc, const char *name)
 {
     struct stat st;
 
-    return isdigit ((unsigned char)name[0]) && fstatat (dirfd ((DIR *)(uintptr_t)proc), name, &st, 0) == 0
+    return isdigit ((unsigned char)name[0]) && fstatat (dirfd (proc), name, &st, 0) == 0
            && st.st_uid == geteuid ();
 }
 

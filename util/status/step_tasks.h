@@ -7,6 +7,7 @@
 #ifndef TF_STEP_TASKS_H
 #define TF_STEP_TASKS_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "common/tasklist.h"
@@ -26,6 +27,9 @@ struct step_task {
     char program[64];
     /* Of STEP_TASK_ANSWERS: */
     int fd, signal; /* the number of its descriptor there, and what it waits for */
+    /* After python_ask (): */
+    bool known;
+    char text[512]; /* "train.py:20 on_epoch_end"; or why it is not known, and what would be needed */
 };
 
 /* Of "12" and "0". Returns how many there are in *list, to be freed; -1 and errno. */

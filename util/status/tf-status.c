@@ -8,23 +8,19 @@
 
 #include <ctype.h>
 #include <getopt.h>
-#include <jansson.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "asking.h"
 #include "common/errtext.h"
 #include "common/number.h"
-#include "common/printable.h"
 #include "common/version.h"
 #include "stacks.h"
-#include "status_json.h"
-#include "status_text.h"
 
 /* Exit codes. */
 enum { FOUND, NOT_FOUND, FAILED };
@@ -34,6 +30,18 @@ enum { FOUND, NOT_FOUND, FAILED };
 #define WATCH_LINES 30
 #define WATCH_JOB 5
 #define WATCH_MOST 86400
+
+/* As in terminfo: to the first line; clear to the end of the line, and of the screen; wrap lines or not. */
+#define HOME "\033[H"
+#define CLEAR_LINE "\033[K"
+#define CLEAR_BELOW "\033[J"
+#define NO_WRAP "\033[?7l"
+#define WRAP "\033[?7h"
+
+/* If the terminal does not tell its size. */
+#define LINES 23
+/* Of a screen, in bytes. */
+#define BUFFER 65536
 
 static const char help[] =
     "Usage: tf-status [OPTIONS] [JOB[.STEP]]\n"
@@ -56,7 +64,9 @@ struct options {
     bool all, stacks, json, local, help, version;
     const char *role; /* of the tasks whose stacks are asked for, or NULL */
     int watch; /* seconds; 0: once */
-    int relay; /* what another tf-status asks for: seconds; -1: it is none */
+    /* Of another tf-status: */
+    int relay; /* seconds between rounds; -1: there is none */
+    bool lines, node; /* a line for each step; the stacks of this node */
 };
 
 static const struct option known[] = {
@@ -69,6 +79,8 @@ static const struct option known[] = {
     { "version", no_argument, NULL, 'v' },
     /* Between two tf-status. */
     { "relay", required_argument, NULL, 'r' },
+    { "lines", no_argument, NULL, 'L' },
+    { "node", no_argument, NULL, 'n' },
     { NULL, 0, NULL, 0 },
 };
 
@@ -114,6 +126,8 @@ static int _read_option (struct options *options, int letter)
         case 'l': options->local = true; break;
         case 'h': options->help = true; break;
         case 'v': options->version = true; break;
+        case 'L': options->lines = true; break;
+        case 'n': options->node = true; break;
         case 'r': return _read_seconds (&options->relay, optarg, 0);
         default: return -1;
     }
@@ -132,6 +146,8 @@ static int _read_options (struct options *options, int argc, char *argv[])
         fprintf (stderr, "tf-status: give one job, such as 4711 or 4711.0\n");
         return -1;
     }
+    if ((options->relay >= 0 || options->node) && !options->job)
+        return -1;
     if ((options->watch > 0 || options->stacks) && !options->job) {
         fprintf (stderr, "tf-status: %s needs a job, such as 4711\n",
                  options->stacks ? "--stacks" : "--watch");
@@ -140,324 +156,162 @@ static int _read_options (struct options *options, int argc, char *argv[])
     return 0;
 }
 
-/* What is printed. */
+/* A terminal on which a text is drawn again and again. */
 
-static int _number (const struct reply *reply)
+static void _stop_waiting (int signal __attribute__ ((unused)))
 {
-    return (int)strtol (reply->overview.job_step, NULL, 10);
 }
 
-static int _print_line (const struct reply *reply)
+static void _begin_screen (void)
 {
-    char *line = status_text_line (&reply->overview);
-    int rc = line ? puts (line) : -1;
+    const struct sigaction action = { .sa_handler = _stop_waiting };
 
-    free (line);
-    return rc < 0 ? -1 : 0;
-}
-
-/* What the user has called it, unless that means several. */
-static void _print_note (FILE *f, const char *prefix, const struct options *options,
-                         const struct asking *asking, const struct asked_job *job)
-{
-    char title[sizeof (job->info.title)], note[sizeof (job->note)];
-    const char *name = options->job && asking->count == 1 ? options->job : job->info.name;
-
-    memcpy (title, job->info.title, sizeof (title));
-    memcpy (note, job->note, sizeof (note));
-    printable_make_line (title);
-    printable_make_line (note);
-    fprintf (f, "%sjob %s%s%s \"%s\": %s\n", prefix, name, options->step ? "." : "",
-             options->step ? options->step : "", title, note);
-}
-
-/* A line for each step, in the order of the jobs. */
-static int _print_lines (const struct options *options, const struct asking *asking,
-                         const struct replies *replies)
-{
-    int rc = 0;
-
-    for (int i = 0; i < replies->count && asking->count == 0; i++)
-        rc |= _print_line (&replies->reply[i]);
-    for (int k = 0; k < asking->count; k++) {
-        int lines = 0;
-
-        for (int i = 0; i < replies->count; i++)
-            if (_number (&replies->reply[i]) == asking->jobs[k].info.leader) {
-                rc |= _print_line (&replies->reply[i]);
-                lines++;
-            }
-        if (lines == 0)
-            _print_note (stdout, "", options, asking, &asking->jobs[k]);
-    }
-    return rc;
-}
-
-/* A terminal is not cleared, because that flickers: each line, and what is below the last one. */
-static void _print_text (const char *text, bool redraw)
-{
-    for (; redraw && *text; text++) {
-        if (*text == '\n')
-            fputs ("\033[K", stdout);
-        putchar (*text);
-    }
-    fputs (text, stdout);
-}
-
-/* Slurm's jobs of a step: of a heterogeneous one each component. */
-static int _ask_stacks (const struct options *options, const struct reply *reply, struct stacks *stacks)
-{
-    const struct overview *o = &reply->overview;
-    struct job_info *job;
-    struct errtext err;
-    char number[16];
-    int found, count = 0, rc = -1;
-
-    *stacks = (struct stacks){ NULL, 0 };
-    snprintf (number, sizeof (number), "%d", _number (reply));
-    found = jobs_find (&job, number, &err);
-    for (int i = 0; i < found; i++)
-        if (job[i].leader == _number (reply))
-            job[count++] = job[i];
-    if (found >= 0)
-        rc = stacks_ask (stacks, o, reply->rank, job, count, options->role, &err);
-    free (job);
-    if (rc < 0)
-        fprintf (stderr, "tf-status: %s\n", err.text);
-    return rc;
-}
-
-static int _print_stacks (const struct options *options, const struct reply *reply, bool redraw)
-{
-    struct stacks stacks;
-    char *text = NULL;
-
-    if (_ask_stacks (options, reply, &stacks) == 0 && _print_line (reply) == 0)
-        text = stacks_text (&stacks, reply->rank, options->all ? reply->overview.rows : STATUS_TEXT_ROWS);
-    stacks_clear (&stacks);
-    if (text)
-        _print_text (text, redraw);
-    free (text);
-    return text ? 0 : -1;
-}
-
-static int _print_steps (const struct options *options, const struct replies *replies, bool redraw)
-{
-    for (int i = 0; i < replies->count; i++) {
-        const struct reply *reply = &replies->reply[i];
-        char *text;
-
-        if (options->stacks) {
-            if (_print_stacks (options, reply, redraw) < 0)
-                return -1;
-            continue;
-        }
-        text = status_text (&reply->overview, reply->rank, options->all);
-        if (!text)
-            return -1;
-        _print_text (text, redraw);
-        free (text);
-    }
-    return 0;
-}
-
-static int _print_json (const struct options *options, const struct replies *replies, size_t flags)
-{
-    json_t *steps = json_array (), *object;
-    int rc;
-
-    for (int i = 0; i < replies->count; i++) {
-        const struct reply *reply = &replies->reply[i];
-        struct stacks stacks = { NULL, 0 };
-
-        if (options->stacks)
-            _ask_stacks (options, reply, &stacks);
-        json_array_append_new (steps, status_json (&reply->overview, reply->rank, stacks.of));
-        stacks_clear (&stacks);
-    }
-    object = json_pack ("{s:s, s:o}", "spank_tf", PACKAGE_VERSION, "steps", steps);
-    rc = object ? json_dumpf (object, stdout, flags | JSON_REAL_PRECISION (6)) : -1;
-    json_decref (object);
-    return rc < 0 || puts ("") == EOF ? -1 : 0;
-}
-
-/* Steps of several jobs, of an array say, are a line each. */
-static bool _are_of_one_job (const struct replies *replies)
-{
-    for (int i = 1; i < replies->count; i++)
-        if (_number (&replies->reply[i]) != _number (&replies->reply[0]))
-            return false;
-    return true;
-}
-
-static int _print (const struct options *options, const struct asking *asking, const struct replies *replies)
-{
-    bool redraw = options->watch > 0 && isatty (STDOUT_FILENO);
-    int rc;
-
-    if (options->json)
-        return _print_json (options, replies, options->watch > 0 ? JSON_COMPACT : JSON_INDENT (2));
-    if (redraw)
-        fputs ("\033[H", stdout);
-    if (!options->job || !_are_of_one_job (replies) || (options->watch > 0 && !redraw))
-        rc = _print_lines (options, asking, replies);
-    else
-        rc = _print_steps (options, replies, redraw);
-    if (redraw)
-        fputs ("\033[J", stdout);
-    return rc;
-}
-
-/* Why there is none. */
-static void _print_missing (const struct options *options, const struct asking *asking)
-{
-    for (int i = 0; i < asking->count; i++)
-        _print_note (stderr, "tf-status: ", options, asking, &asking->jobs[i]);
-    if (asking->count == 0)
-        fprintf (stderr, "tf-status: job %s has no job step with --tf-tasks whose srun runs here\n",
-                 options->job);
-}
-
-/* Once, and again and again. */
-
-static struct asking _asking (const struct options *options)
-{
-    return (struct asking){ .job = options->job,
-                            .step = options->step,
-                            .local = options->local,
-                            .asks = options->job ? OVERVIEW_ASKS_RANKS : OVERVIEW_ASKS_STEP,
-                            .seconds = options->watch };
-}
-
-/* FOUND if steps were printed. */
-static int _show_round (const struct options *options, struct asking *asking)
-{
-    struct replies replies = { NULL, 0 };
-    struct errtext err;
-    int rc = FOUND;
-
-    if (!asking_round (asking, &replies, &err)) {
-        fprintf (stderr, "tf-status: %s\n", err.text);
-        rc = FAILED;
-    } else if (replies.count == 0 && options->job)
-        rc = NOT_FOUND;
-    if ((rc == FOUND || (rc == NOT_FOUND && options->json && options->watch == 0))
-        && (_print (options, asking, &replies) < 0 || fflush (stdout) != 0))
-        rc = FAILED;
-    replies_clear (&replies);
-    return rc;
-}
-
-static int _begin (const struct options *options, struct asking *asking)
-{
-    struct errtext err;
-
-    *asking = _asking (options);
-    if (asking_begin (asking, &err) == 0)
-        return FOUND;
-    fprintf (stderr, "tf-status: %s\n", err.text);
-    asking_end (asking);
-    return options->job ? NOT_FOUND : FAILED;
-}
-
-static int _show (const struct options *options)
-{
-    struct asking asking;
-    int rc = _begin (options, &asking);
-
-    if (rc != FOUND)
-        return rc;
-    rc = _show_round (options, &asking);
-    if (rc == NOT_FOUND)
-        _print_missing (options, &asking);
-    asking_end (&asking);
-    return rc;
-}
-
-static bool _is_to_come (const struct asking *asking)
-{
-    for (int i = 0; i < asking->count; i++)
-        if (!job_is_over (&asking->jobs[i].info))
-            return true;
-    return false;
-}
-
-static void _print_waiting (const struct options *options, const struct asking *asking)
-{
-    const struct replies none = { NULL, 0 };
-
-    if (!options->json)
-        _print (options, asking, &none);
-    fflush (stdout);
-}
-
-/* As long as there are steps, or another host is asked. How many rounds had some. */
-static int _watch_steps (const struct options *options, struct asking *asking, int *rc)
-{
-    int rounds = 0;
-
-    for (;;) {
-        *rc = _show_round (options, asking);
-        rounds += *rc == FOUND;
-        if (*rc == FAILED
-            || (*rc == NOT_FOUND && (!asking_goes_on (asking) || (rounds > 0 && options->step))))
-            return rounds;
-        if (*rc == NOT_FOUND)
-            _print_waiting (options, asking);
-        sleep ((unsigned int)options->watch);
-    }
+    /* All at once, so that Ctrl-C does not find it half drawn, without wrapping. */
+    setvbuf (stdout, NULL, _IOFBF, BUFFER);
+    sigaction (SIGWINCH, &action, NULL);
 }
 
 /*
- * A job may have no step for a while. What asking_begin () knew of it is old after a round, so that squeue is
- * asked again before a line says why there is none.
+ * It is not cleared before, because that flickers. Lines that were too long would push others out, and then
+ * each text would begin elsewhere: the terminal itself cuts them, as it knows how wide a character is.
  */
-static int _watch (const struct options *options)
+static int _draw (const char *text)
 {
-    bool shown = false, over = false;
-    struct asking asking;
-    int rc = FOUND;
+    struct winsize size = { 0 };
+    int left = ioctl (STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 1 ? size.ws_row - 1 : LINES;
 
-    if (isatty (STDOUT_FILENO))
-        fputs ("\033[2J", stdout);
-    while (!over && (rc = _begin (options, &asking)) == FOUND) {
-        int rounds = _watch_steps (options, &asking, &rc);
+    fputs (NO_WRAP HOME, stdout);
+    for (; *text && left > 0; left--) {
+        size_t length = strcspn (text, "\n");
 
-        shown = shown || rounds > 0;
-        over = rc == FAILED || (shown && options->step)
-               || (rounds == 0 && (asking.count > 0 ? !_is_to_come (&asking) : options->local));
-        if (over && !shown)
-            _print_missing (options, &asking);
-        else if (rounds == 0)
-            _print_waiting (options, &asking);
-        if (!over)
-            sleep (rounds == 0 ? WATCH_JOB : 1);
-        asking_end (&asking);
+        printf ("%.*s" CLEAR_LINE "\n", (int)length, text);
+        text += length + (text[length] == '\n');
     }
-    return shown && rc == NOT_FOUND ? FOUND : rc;
+    fputs (CLEAR_BELOW WRAP, stdout);
+    return fflush (stdout);
+}
+
+/* Again if the size changes. */
+static int _show_on_screen (const char *text, int seconds)
+{
+    unsigned int left = (unsigned int)seconds;
+
+    do {
+        if (_draw (text) < 0)
+            return -1;
+        left = sleep (left);
+    } while (left > 0);
+    return 0;
+}
+
+/* What is printed. */
+
+/* Print it, and wait. */
+static int _print (const struct asking *asking, bool redraw, int seconds)
+{
+    char *text = asking_text (asking);
+    int rc = text ? 0 : -1;
+
+    if (text && redraw)
+        rc = _show_on_screen (text, seconds);
+    else if (text && (fputs (text, stdout) < 0 || fflush (stdout) != 0))
+        rc = -1;
+    else if (text)
+        sleep ((unsigned int)seconds);
+    free (text);
+    return rc;
+}
+
+/* A round. FOUND if there are steps; otherwise stderr says why there are none. */
+static int _show (struct asking *asking)
+{
+    struct errtext err;
+    int answers = asking_round (asking, &err);
+
+    if (answers < 0) {
+        fprintf (stderr, "tf-status: %s\n", err.text);
+        return FAILED;
+    }
+    if ((answers > 0 || !asking->wanted.job || asking->look.json) && _print (asking, false, 0) < 0)
+        return FAILED;
+    if (answers > 0 || !asking->wanted.job)
+        return FOUND;
+    asking_print_notes (asking, "tf-status: ", stderr);
+    return NOT_FOUND;
+}
+
+/* A job may have no step for a while. */
+static int _watch (struct asking *asking)
+{
+    bool redraw = isatty (STDOUT_FILENO) && !asking->look.json, shown = false;
+    struct errtext err;
+    int answers;
+
+    if (redraw)
+        _begin_screen ();
+    while ((answers = asking_round (asking, &err)) >= 0) {
+        bool over = answers == 0 && (asking_is_over (asking) || (shown && asking->wanted.step));
+        int seconds = answers > 0 || asking->seconds > WATCH_JOB ? asking->seconds : WATCH_JOB;
+
+        if (over && !shown) {
+            asking_print_notes (asking, "tf-status: ", stderr);
+            return NOT_FOUND;
+        }
+        if (answers == 0 && asking->look.json)
+            sleep ((unsigned int)seconds);
+        else if (_print (asking, redraw, over ? 0 : seconds) < 0)
+            return FAILED;
+        if (over)
+            return FOUND;
+        shown = shown || answers > 0;
+    }
+    fprintf (stderr, "tf-status: %s\n", err.text);
+    return FAILED;
 }
 
 /* For a tf-status on another host. */
-static int _relay (const struct options *options)
+static int _relay (struct asking *asking, int seconds)
 {
-    const struct wanted wanted = { options->job, options->step, true };
+    struct errtext err;
 
     do {
-        struct replies replies = { NULL, 0 };
-        struct errtext err;
-        int rc =
-            replies_ask (&replies, &wanted, options->all ? OVERVIEW_ASKS_RANKS : OVERVIEW_ASKS_STEP, &err);
+        char *text = NULL;
+        bool printed;
 
-        if (rc < 0)
+        if (asking_round (asking, &err) < 0) {
             fprintf (stderr, "tf-status: %s\n", err.text);
-        else
-            rc = replies_pass (&replies, STDOUT_FILENO);
-        replies_clear (&replies);
-        if (rc < 0)
             return FAILED;
-        sleep ((unsigned int)options->relay);
-    } while (options->relay > 0);
+        }
+        text = look_text (&asking->look, asking->here.reply, asking->here.count);
+        printed =
+            text && fputs (text, stdout) >= 0 && fputs (RELAY_MARK, stdout) >= 0 && fflush (stdout) == 0;
+        free (text);
+        if (!printed)
+            return FAILED;
+        sleep ((unsigned int)seconds);
+    } while (seconds > 0);
     return FOUND;
+}
+
+static int _ask (const struct options *options)
+{
+    bool relay = options->relay >= 0, terminal = isatty (STDOUT_FILENO);
+    struct asking asking = {
+        .wanted = { options->job, options->step, relay },
+        .look = { .lines = options->lines || !options->job || (options->watch > 0 && !terminal),
+                  .stacks = options->stacks,
+                  .json = options->json,
+                  .all = options->all,
+                  .role = options->role },
+        .local = options->local || relay,
+        .seconds = options->watch,
+    };
+    int rc = relay                ? _relay (&asking, options->relay)
+             : options->watch > 0 ? _watch (&asking)
+                                  : _show (&asking);
+
+    asking_end (&asking);
+    return rc;
 }
 
 int main (int argc, char *argv[])
@@ -472,10 +326,8 @@ int main (int argc, char *argv[])
         return version_print ();
     if (options.help)
         return fputs (help, stdout) == EOF ? FAILED : FOUND;
-    if (options.relay >= 0 && options.stacks)
+    if (options.node)
         return stacks_print_here (options.job, options.step ? options.step : "", options.role) < 0 ? FAILED
                                                                                                    : FOUND;
-    if (options.relay >= 0)
-        return _relay (&options);
-    return options.watch > 0 ? _watch (&options) : _show (&options);
+    return _ask (&options);
 }
