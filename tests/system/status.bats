@@ -219,6 +219,14 @@ LINES
     [[ $output == *"worker 0  not known: its program does not import spank_tf_watchdog, and py-spy is not in PATH"* ]] || fail "no reason of the worker"
 }
 
+@test "tasks in containers, from outside" {
+    unshare --user true 2> /dev/null || skip "this machine does not let users create namespaces"
+    submit_lines 'srun --tf-tasks=worker:2 --tf-watchdog=60 bwrap --unshare-user --unshare-pid --unshare-ipc --bind / / --proc /proc --dev /dev ./train.py' -n2
+    trains "$job"
+    run -0 slurm "$tf_status" --stacks "$job"
+    [[ $output == *" 2  worker 0, worker 1  train.py:11 train_step"* ]] || fail "not both tasks"
+}
+
 # The child of tf-rendezvous that answers keeps only the askers waiting. Strangers get no byte.
 @test "askers who hang, flood and lie, and strangers, change nothing of a step that restarts" {
     local askers before after
