@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "common/printable.h"
+#include "stacks.h"
 
 /* For srun, with a slurmctld that is busy, and for the answer. */
 #define ROUND_MS 30000
@@ -174,10 +175,11 @@ static bool _runs (const struct asking *a)
 static int _read_relay (const struct asking *a, struct asked_job *job)
 {
     struct relay *relay = &job->relay;
+    struct deadline deadline = deadline_in_ms (ROUND_MS + (a->look.stacks ? STACKS_MS : 0));
     bool had_answered = job->text;
 
     free (job->text);
-    job->text = relay->srun > 0 ? relay_read (relay, false, deadline_in_ms (ROUND_MS)) : NULL;
+    job->text = relay->srun > 0 ? relay_read (relay, false, deadline) : NULL;
     if (relay->srun > 0 && !job->text && !had_answered)
         relay_why (relay, "its first node does not answer", job->note, sizeof (job->note));
     relay->over = relay->over || (job->text && a->seconds == 0);

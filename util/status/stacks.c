@@ -22,9 +22,6 @@
 #include "relay.h"
 #include "step_tasks.h"
 
-/* srun on many nodes, and a py-spy for each task. */
-#define ANSWER_MS 120000
-
 /* On a node. */
 
 int stacks_print_here (const char *job, const char *step, const char *role)
@@ -84,7 +81,7 @@ void stacks_take_line (struct stacks *stacks, const struct overview_rank *rank, 
 
 static void _read_answers (struct stacks *stacks, const struct overview_rank *rank, struct relay *relay)
 {
-    char *text = relay_read (relay, true, deadline_in_ms (ANSWER_MS)), *rest = text, *line;
+    char *text = relay_read (relay, true, deadline_in_ms (STACKS_MS)), *rest = text, *line;
 
     while ((line = strsep (&rest, "\n")))
         stacks_take_line (stacks, rank, line);

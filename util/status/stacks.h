@@ -12,6 +12,9 @@
 #include "jobs.h"
 #include "protocol/overview.h"
 
+/* What an answer may take: srun on many nodes, and a py-spy for each task. */
+#define STACKS_MS 120000
+
 struct stack {
     bool known;
     char *text; /* where it is, or why that is not known; NULL: it was not asked */
