@@ -21,7 +21,8 @@ import prologs
 import restarts
 
 # Lines of the plugin that a step may print without a fault.
-USUAL = (r"step \d+\.\d+: (\d+ tasks? on \d+ nodes?, network .*|how its tasks ended|"
+USUAL = (r"(?:--tf-watchdog: without --tf-log-dir only tasks that send heartbeats are watched|"
+         r"step \d+\.\d+: (?:\d+ tasks? on \d+ nodes?, network .*|how its tasks ended|"
          r"first (?:failure|to end): \+?\w+ \d+ \(\S+\) at [\d:]{8}, .*|logs are in .*|"
          + beside.FAILED + "|"
          r"the training has (?:finished|failed)\. Waiting up to \d+ s for .*|"
@@ -31,7 +32,7 @@ USUAL = (r"step \d+\.\d+: (\d+ tasks? on \d+ nodes?, network .*|how its tasks en
          r"\w+ \d+ \(rank \d+, \S+\) (?:(?:failed with .*|hung)\. The other tasks cannot continue without it and|saved and exited with \d+\. The other tasks) will be stopped in 600 s|"
          r"\+?\w+ \d+ \(rank \d+, .*did not exit within \d+ s of SIGTERM and (?:was|were) killed\. --tf-grace=.*|"
          r"time report: [\dhms ]+ in total, .*|"
-         r"waiting for \d+ of \d+ tasks.*|no task has registered yet)$")
+         r"waiting for \d+ of \d+ tasks.*|no task has registered yet))$")
 CANCELLED = r"step \d+\.\d+ was (cancelled|interrupted)$"
 # After the end of srun. Slurm itself may need some seconds.
 LEFT_SECONDS = 15

@@ -79,6 +79,7 @@ called ()
 }
 
 @test "a task gets the interface close to its CPUs, by its binding and not by its rank" {
+    not_by_static_file "it does not have tf-addresses, which needs hwloc"
     bound map_cpu:0,1 "0 1 0 1"
     bound map_cpu:1,0 "1 0 1 0"
     bound mask_cpu:0x1,0x1 "0 0 0 0"
@@ -86,6 +87,7 @@ called ()
 }
 
 @test "tasks that are not bound are spread over the interfaces that bound tasks do not use" {
+    not_by_static_file "it does not have tf-addresses, which needs hwloc"
     bound none "0 1 0 1"
     bound mask_cpu:0x3,0x1 "1 0 1 0"
     bound mask_cpu:0x3,0x2 "0 1 0 1"
@@ -96,6 +98,7 @@ called ()
 }
 
 @test "--tf-show prints both networks, and each rank's interface" {
+    not_by_static_file "it does not have tf-addresses, which needs hwloc"
     run --separate-stderr slurm srun -Q -N2 --ntasks-per-node=2 --tf-tasks=chief,worker:3 --tf-ib --cpu-bind=map_cpu:1,0 \
         --tf-show "$task_check" --roles=chief,worker,worker,worker
     all_ok "$output" 4 || fail "a task is not ok"

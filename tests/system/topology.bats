@@ -73,6 +73,6 @@ srun -Q $task_check --roles=ps,worker,worker,worker"
     meet jax 0 2 --tf-tasks=worker:4
     meet pytorch 0 2 --tf-tasks=worker:4 --tf-frameworks=torch
     meet keras 0 2 --tf-tasks=chief,worker:3
-    # The chief is process 0, and the second task. JAX's variable is not set then.
-    meet keras 1 4 --tf-tasks=worker,chief,worker:2
+    # The chief is process 0, also in SLURM_PROCID, and the second task. JAX's variable is not set then.
+    meet keras 0 4 --tf-tasks=worker,chief,worker:2
 }

@@ -282,11 +282,11 @@ TEST (a_step_is_slower_since_it_trains_slower_than_before)
     assert_int_equal (pace_before (&pace, s * SECOND_MS, &seconds), 0);
     for (int end = s + 600; s <= end; s++)
         pace_note (&pace, s * SECOND_MS, step += 1);
-    assert_in_range (pace_before (&pace, s * SECOND_MS, &seconds), 1850, 2000);
+    assert_between (pace_before (&pace, s * SECOND_MS, &seconds), 1850, 2000);
     /* As exact as there are samples. */
-    assert_in_range (seconds, 520, 680);
+    assert_between (seconds, 520, 680);
     /* It hangs, and it has begun anew. */
-    assert_in_range (pace_before (&pace, (s + 600) * SECOND_MS, &seconds), 1700, 2000);
+    assert_between (pace_before (&pace, (s + 600) * SECOND_MS, &seconds), 1700, 2000);
     pace_note (&pace, s * SECOND_MS, 1);
     pace_note (&pace, (s + 300) * SECOND_MS, 2);
     assert_int_equal (pace_before (&pace, (s + 600) * SECOND_MS, &seconds), 0);

@@ -492,7 +492,8 @@ static void finish (void)
 {
     for (int rank = 0; rank < MAX_TASKS; rank++) {
         forget_goals (&supervisor[rank]);
-        supervisor[rank] = (struct supervisor){ .told = GOAL_FIRST };
+        supervisor[rank] = (struct supervisor){ .dead = false };
+        supervisor[rank].told = GOAL_FIRST;
     }
     console_drop ();
     supervisors_end (&server);

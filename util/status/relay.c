@@ -42,7 +42,7 @@
 static void _forget_environment (void)
 {
     static const char *const kept[] = { "PATH", "LD_LIBRARY_PATH", "HOME", "SLURM_CONF",
-                                        "SLURM_CONF_SERVER" };
+                                        "SLURM_CONF_SERVER", "SLURM_JWT" };
     enum { KEPT = sizeof (kept) / sizeof (kept[0]) };
     char *value[KEPT];
 
