@@ -320,6 +320,9 @@ const char *the_end_does_not_wait_for_a_lost_spare (const struct history *h)
             return NULL;
         if (note->kind == BEGAN || note->kind == ENDED || note->kind == CLEAR)
             last = moment_last (last, note->at);
+        /* The preflight has a limit of its own. */
+        if (note->kind == TOLD && note->number == FACT_SUSPECT)
+            last = moment_last (last, note->at);
         if (note->kind == TOLD && note->number == FACT_ENDED
             && note->at > last + plan->tee + 4 * plan->delay + 1500)
             return oracle_broken (loss, "a spare is lost, and the end is told late", (int)(note->at - last));

@@ -445,7 +445,7 @@ void job_time (struct job *job, int64_t now)
     absence_look_at_suspension (job);
     absence_look (job);
     absence_note_silence (job);
-    restarts_replace (job);
+    restarts_replace_silent (job);
     if (!job->suspended)
         absence_check (job);
     /* Those that are lost are not waited for any more. */

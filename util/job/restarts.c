@@ -374,10 +374,10 @@ static bool _replace_one (struct job *job, struct place *p, enum fact_cause beca
 }
 
 /* The first replacement makes all gather, and one that had ended with 0 is needed then. */
-static void _replace_all_silent (struct job *job)
+void restarts_replace_silent (struct job *job)
 {
     struct fact *fact = NULL;
-    bool more = true;
+    bool more = !job->isolated && !job->suspended;
 
     while (more) {
         more = false;
@@ -492,12 +492,9 @@ static void _give_up (struct job *job, struct place *p)
     place_forbid (p, PLACE_CANNOT);
 }
 
-void restarts_replace (struct job *job)
+/* Those whose rank is connected. */
+static void _leave_ranks (struct job *job)
 {
-    if (job->isolated)
-        return;
-    if (!job->suspended)
-        _replace_all_silent (job);
     EACH_PLACE (p, job)
         if (!place_waits (p))
             continue;
@@ -546,7 +543,7 @@ static void _decide (struct job *job, struct place *p, const struct exit_report 
                 false, report);
 }
 
-/* Its supervisor can begin no other life: it gets a spare, or ends (restarts_replace ()). */
+/* Its supervisor can begin no other life: it gets a spare, or ends (restarts_act ()). */
 static void _note_stuck (struct place *p, const char *why)
 {
     p->stuck = true;
@@ -717,6 +714,8 @@ void restarts_act (struct job *job)
 {
     bool more = !job->isolated;
 
+    if (more)
+        _leave_ranks (job);
     while (more) {
         struct members all = _members (job);
 

@@ -32,11 +32,8 @@ void restarts_cannot (struct job *job, struct place *place, const char *why);
 /* The life of this place has not begun, and is not to: it waits, if all gather, or its end stands. */
 void restarts_withdraw (struct job *job, struct place *place, const struct exit_report *report);
 
-/*
- * Give a spare to each place whose rank was unreachable for too long, can begin no other life, or has failed
- * first MOST_FAILURES times. A place whose rank can begin no life, and that gets no spare, ends.
- */
-void restarts_replace (struct job *job);
+/* Give a spare to each place whose rank was unreachable for too long. */
+void restarts_replace_silent (struct job *job);
 
 /* The step was asked to end, by this signal then (seconds since 1970; 0: not known): nothing is restarted. */
 void restarts_ask (struct job *job, int signal, int64_t at);
@@ -53,7 +50,10 @@ bool restarts_fail_again (const struct job *job, const struct place *place);
 /* Time has passed: is a long life progress? */
 void restarts_time (struct job *job);
 
-/* Begin what is due, and let go what waits in vain; and when to do so again, in job->run, or NEVER. */
+/*
+ * Give a spare to each place whose rank can begin no other life, or has failed first MOST_FAILURES times; begin
+ * what is due; let go what waits in vain. And when to do so again, in job->run, or NEVER.
+ */
 void restarts_act (struct job *job);
 int64_t restarts_due (const struct job *job);
 
