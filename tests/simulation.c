@@ -261,7 +261,10 @@ void simulate_rank (const struct launch *launch, int number, struct simulated *r
     if (number % 2)
         return;
     snprintf (rank->step_nodes, sizeof (rank->step_nodes), "n[0-%d]", nodes - 1);
+    snprintf (rank->step_node_tasks, sizeof (rank->step_node_tasks), "2(x%d)%s", launch->tasks / 2,
+              launch->tasks % 2 ? ",1" : "");
     rank->rank.step_nodes = rank->step_nodes;
+    rank->rank.step_node_tasks = rank->step_node_tasks;
 }
 
 struct frame *encode_registration (const struct launch *launch, int number)

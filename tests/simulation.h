@@ -130,6 +130,7 @@ struct simulated {
     struct registration rank;
     char node[16];
     char step_nodes[32];
+    char step_node_tasks[32];
 };
 
 void simulate_rank (const struct launch *launch, int number, struct simulated *rank);

@@ -390,7 +390,7 @@ TEST ("a connection without a token is closed after ten seconds, and a message n
                 send (connection[i], "x", 1, MSG_NOSIGNAL);
         }
     }
-    expect_stderr (&launch, "srun: spank_tf: step 12.0: waiting for 1 of 8 tasks to register\n");
+    expect_stderr (&launch, "srun: spank_tf: step 12.0: waiting for 1 of 8 tasks to register (on n3)\n");
     rank[LAST] = register_rank (&launch, LAST);
     expect_launched (&launch, rank);
     if (!rendezvous_is_instrumented () && _cpu_ms (&launch) > 500)

@@ -58,6 +58,7 @@ static struct registration full_registration (void)
     rank.proxied = true;
     rank.users = "RANK:1";
     rank.step_nodes = "n[1-5]";
+    rank.step_node_tasks = "16,12(x4)";
     rank.own_name = "127.0.1.1";
     rank.cpus = "0xf0";
     rank.locality_error = "tf-addresses failed";
@@ -205,7 +206,7 @@ static const struct message {
     RANK_17 "COMPONENT=1\nMASTER_PORT=50001\nGPUS=2\nSUPERVISOR_ERROR=tf-supervise: Permission denied\n"
         "LOG_DIR=/scratch/a b/%j\nLOG_DIR_PRIVATE=1\nPROXIED=1\nUSERS=RANK:1\n"
         "STEP_NODES=n[1-5]\n"
-        "OWN_NAME=127.0.1.1\nCPUS=0xf0\nLOCALITY_ERROR=tf-addresses failed\n"
+        "STEP_NODE_TASKS=16,12(x4)\nOWN_NAME=127.0.1.1\nCPUS=0xf0\nLOCALITY_ERROR=tf-addresses failed\n"
         "INTERFACE=ib0 infiniband up 10.1.0.5/16 0xff\nINTERFACE=eth0 other down -\n",
 }, rendezvous_config = {
     &rendezvous_config_fields, rendezvous_config_plain, rendezvous_config_full, rendezvous_config_again,
@@ -549,15 +550,16 @@ static void check_fits (const struct registration *rank)
 /* Each text has its greatest length; all local_cpus together have 3 KiB. */
 TEST (the_longest_registration_fits)
 {
-    static char text[9][4097];
+    static char text[10][4097];
     struct registration rank = full_registration ();
 
     rank.node = fill (text[0], REGISTRATION_MAX_NODE, 'n');
     rank.step = fill (text[1], REGISTRATION_MAX_STEP, '1');
     fill (rank.host.id, sizeof (rank.host.id) - 1, 'h');
     rank.supervisor_error = fill (text[8], sizeof (struct errtext) - 1, 's');
-    rank.log_dir = fill (text[4], PATH_MAX - 1, 'd');
+    rank.log_dir = fill (text[9], PATH_MAX - 1, 'd');
     rank.step_nodes = fill (text[3], 4096, 'n');
+    rank.step_node_tasks = fill (text[4], 4096, 't');
     rank.cpus = fill (text[6], CPUS_MAX_TEXT - 1, 'f');
     fill (text[7], 3072 / INTERFACE_MAX - 1, 'f');
     assert_int_equal (interface_parse (&rank.interface[0], "fifteen_letters infiniband no-carrier "

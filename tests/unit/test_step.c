@@ -152,6 +152,7 @@ static void set_property (struct registration *r, const char **srun, char *text)
         { "no supervisor", .text = &r->supervisor_error },
         { "no locality", .text = &r->locality_error },
         { "nodes", .text = &r->step_nodes },
+        { "tasks", .text = &r->step_node_tasks },
     };
 
     if (story_begins (&text, "component from")) {

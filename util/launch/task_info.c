@@ -26,8 +26,15 @@
 #include "output.h"
 #include "private_mount.h"
 
-/* The longest list of the step's nodes that a registration has room for, in bytes. */
-#define MAX_NODES 4096
+/* The longest description of the step's layout that a registration has room for, in bytes. */
+#define MAX_LAYOUT 4096
+
+static const char *_layout (char *const env[], const char *name)
+{
+    const char *text = variable_get (env, name);
+
+    return text && strlen (text) <= MAX_LAYOUT ? text : NULL;
+}
 
 /* -1 if a variable of Slurm's is missing. */
 static int _identify (struct task_info *info, const struct task_of_slurm *slurm, char *const env[])
@@ -158,16 +165,15 @@ static void _add_interfaces (struct task_info *info, char *const env[], enum con
         _add_locality (info, env);
 }
 
-/* The step's nodes and, if the contact asks for it, the node's own name, from the first task of the node. */
+/* The step's layout and, if the contact asks for it, the node's own name, from the first task of the node. */
 static void _add_node (struct task_info *info, char *const env[], bool own_name)
 {
     struct registration *r = &info->registration;
 
     if (environment_number (env, "SLURM_LOCALID") != 0)
         return;
-    r->step_nodes = variable_get (env, "SLURM_STEP_NODELIST");
-    if (r->step_nodes && strlen (r->step_nodes) > MAX_NODES)
-        r->step_nodes = NULL;
+    r->step_nodes = _layout (env, "SLURM_STEP_NODELIST");
+    r->step_node_tasks = _layout (env, "SLURM_STEP_TASKS_PER_NODE");
     if (own_name)
         r->own_name = own_name_fault (&info->own_name);
 }

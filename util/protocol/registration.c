@@ -60,6 +60,7 @@ static const struct field row[] = {
     FIELD ("PROXIED", proxied, FLAG, FIELD_OPTIONAL),
     FIELD ("USERS", users, TEXT, FIELD_OPTIONAL),
     FIELD ("STEP_NODES", step_nodes, TEXT, FIELD_OPTIONAL),
+    FIELD ("STEP_NODE_TASKS", step_node_tasks, TEXT, FIELD_OPTIONAL),
     FIELD ("OWN_NAME", own_name, TEXT, FIELD_OPTIONAL),
     FIELD ("CPUS", cpus, TEXT, FIELD_OPTIONAL),
     FIELD ("LOCALITY_ERROR", locality_error, TEXT, FIELD_OPTIONAL),

@@ -41,8 +41,10 @@ struct registration {
     bool log_dir_private;           /* only this job sees it, and it is removed with the job */
     bool proxied;                   /* the task's environment has a proxy */
     const char *users;              /* marks (common/marks.h) of variables that may be replaced, or NULL */
+    /* From the first task of each node, so that messages can name tasks that do not come. */
+    const char *step_nodes;         /* SLURM_STEP_NODELIST, or NULL */
+    const char *step_node_tasks;    /* SLURM_STEP_TASKS_PER_NODE, or NULL */
     /* From the first task of each node. */
-    const char *step_nodes;         /* SLURM_STEP_NODELIST, so that messages can name nodes, or NULL */
     const char *own_name;           /* where the node's own name leads (own_name.h), or NULL */
     /* From the first task of each node if the contact asks for interfaces. */
     struct interface interface[INTERFACE_MAX];

@@ -27,7 +27,7 @@ static bool _add_name (struct list *list)
 {
     struct layout *layout = &list->layout;
 
-    if (layout->nodes == list->most || !(layout->node[layout->nodes] = strdup (list->name)))
+    if (layout->nodes == list->most || !(layout->node[layout->nodes].name = strdup (list->name)))
         return false;
     layout->nodes++;
     return true;
@@ -109,13 +109,49 @@ static bool _list_names (struct list *list, const char *nodes)
     }
 }
 
-void layout_set (struct layout *layout, int tasks, const char *nodes)
+/* Parse "2" or "2(x3)" at *text and move *text behind it. */
+static bool _parse_tasks (const char **text, int max_tasks, int *tasks, int *times)
+{
+    *times = 1;
+    if ((*tasks = number_scan (text, max_tasks)) < 0 || *tasks > max_tasks)
+        return false;
+    if (strncmp (*text, "(x", 2) != 0)
+        return true;
+    *text += 2;
+    if ((*times = number_scan (text, MAX_NUMBER)) < 0 || **text != ')')
+        return false;
+    ++*text;
+    return true;
+}
+
+/* "2(x3),1": the number of tasks on each node. Their sum must be that of the step. */
+static bool _list_tasks (struct list *list, const char *node_tasks, int step_tasks)
+{
+    int next = 0, sum = 0, tasks, times;
+
+    for (const char *p = node_tasks;; p++) {
+        if (!_parse_tasks (&p, step_tasks, &tasks, &times))
+            return false;
+        for (; times > 0; times--) {
+            if (next == list->layout.nodes || sum > step_tasks)
+                return false;
+            list->layout.node[next++].tasks = tasks;
+            sum += tasks;
+        }
+        if (*p == '\0')
+            return next == list->layout.nodes && sum == step_tasks;
+        if (*p != ',')
+            return false;
+    }
+}
+
+void layout_set (struct layout *layout, int tasks, const char *nodes, const char *node_tasks)
 {
     struct list list = { .most = tasks };
 
     if (layout->node || !(list.layout.node = calloc ((size_t)tasks, sizeof (*list.layout.node))))
         return;
-    if (_list_names (&list, nodes))
+    if (_list_names (&list, nodes) && _list_tasks (&list, node_tasks, tasks))
         *layout = list.layout;
     else
         layout_clear (&list.layout);
@@ -124,7 +160,7 @@ void layout_set (struct layout *layout, int tasks, const char *nodes)
 void layout_clear (struct layout *layout)
 {
     for (int i = 0; i < layout->nodes; i++)
-        free (layout->node[i]);
+        free (layout->node[i].name);
     free (layout->node);
     *layout = (struct layout){ .nodes = 0 };
 }

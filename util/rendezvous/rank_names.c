@@ -59,14 +59,14 @@ const char *rank_names_missing_nodes (const struct roster *roster, char *buf, si
     /* With room for the parenthesis. */
     struct list_text list = { buf + sizeof (on) - 1, size - sizeof (on), ", ", RANK_NAMES_MOST, 0, 0 };
     const struct layout *layout = &roster->layout;
-    bool *here = calloc ((size_t)layout->nodes + 1, sizeof (*here));
+    int *here = calloc ((size_t)layout->nodes + 1, sizeof (*here));
 
     for (int i = 0; here && i < roster->tasks; i++)
         if (roster->rank[i].launch == RANK_HERE && roster->rank[i].node_index < layout->nodes)
-            here[roster->rank[i].node_index] = true;
+            here[roster->rank[i].node_index]++;
     for (int n = 0; here && n < layout->nodes; n++)
-        if (!here[n])
-            list_text_add (&list, layout->node[n]);
+        if (here[n] < layout->node[n].tasks)
+            list_text_add (&list, layout->node[n].name);
     free (here);
     list_text_end (&list);
     if (list.named) {

@@ -25,7 +25,7 @@ const char *rank_name (const struct rank *rank, char *buf, size_t size);
 const char *rank_names_missing (const struct roster *roster, char *buf, size_t size);
 const char *rank_names_gone (const struct roster *roster, char *buf, size_t size);
 
-/* " (on n9, n10)": the nodes of which no rank is here; "" if they are not known. At most eight. */
+/* " (on n9, n10)": the nodes of which not all ranks are here; "" if they are not known. At most eight. */
 const char *rank_names_missing_nodes (const struct roster *roster, char *buf, size_t size);
 
 #endif

@@ -168,8 +168,8 @@ int roster_add (struct roster *roster, const struct registration *r, const struc
     rank->srun = *srun;
     rank->from = *from;
     rank->launch = RANK_HERE;
-    if (r->step_nodes)
-        layout_set (&roster->layout, roster->tasks, r->step_nodes);
+    if (r->step_nodes && r->step_node_tasks)
+        layout_set (&roster->layout, roster->tasks, r->step_nodes, r->step_node_tasks);
     return 0;
 }
 
