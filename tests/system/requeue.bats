@@ -193,7 +193,7 @@ begins_elsewhere ()
     eventually 60 grep -q "The job is requeued without $lost, where" "$work/lost.out" || fail "$(< "$work/lost.out")"
     prints lost "unreachable for [0-9]+ s, and replaced: worker [01] \(rank [0-2], $lost\) is now"
     job=$id
-    eventually 30 job_shows "ExcNodeList=$lost\$" || { cp -r $SPANK_TF_CLUSTER/log /tmp/rqlog; fail "$(cat "$work/lost.out") it is $(slurm scontrol show job "$id")"; }
+    eventually 30 job_shows "ExcNodeList=$lost\$" || fail "$(cat "$work/lost.out") it is $(slurm scontrol show job "$id")"
     # Slurm waits for the end of the job there.
     reconnect_node "${lost##*[a-z]}"
     eventually 60 grep -q 'begins at step [1-9][0-9]* in run 3' "$work/lost.out" || fail "there is no third run: $(< "$work/lost.out")"

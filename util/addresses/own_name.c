@@ -37,6 +37,7 @@ static const char *_judge (const struct addrinfo *found, struct address_text *ro
 
     while (info && !_can_be_bound (info))
         info = info->ai_next;
+    /* gcc -fanalyzer is wrong: there is a first one. */
     if (address_of_sockaddr (&address, info ? info->ai_addr : found->ai_addr) < 0
         || (info && !address_is_loopback (&address)))
         return "";

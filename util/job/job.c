@@ -180,6 +180,7 @@ static void _take_end (struct job *job, struct place *p, const struct status *st
     watchdog_note_end (job, p->rank, report);
     if (exit_report_failed (report))
         ledger_fail (job, p->end.at);
+    /* gcc -fanalyzer is wrong: the place keeps it. */
     p->end.kill_told = p->hung = false;
     restarts_end (job, p, report, life->life < 0, life->cannot);
 }

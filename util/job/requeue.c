@@ -151,7 +151,7 @@ static bool _counts (const struct job *job, const struct place *p)
 }
 
 /* Whenever that was. Not one that was asked to save before it had begun. */
-static bool _ps_failed (const struct job *job)
+static bool _ended_by_ps (const struct job *job)
 {
     return job->requeue.saves != NEVER && job->finish.cause == FINISH_PS_FAILED
            && job->finish.place->end.report.kind != EXIT_REPORT_UNSTARTED;
@@ -162,7 +162,7 @@ static const struct place *_unsaved (const struct job *job)
     EACH_PLACE (p, job)
         if (_counts (job, p) && (p->rank->lost || !_has_saved (&p->end.report)))
             return p;
-    return _ps_failed (job) ? job->finish.place : NULL;
+    return _ended_by_ps (job) ? job->finish.place : NULL;
 }
 
 /* Slurm was the first to ask the tasks, as by --signal, and one says that it has saved. */

@@ -51,8 +51,8 @@ bool restarts_fail_again (const struct job *job, const struct place *place);
 void restarts_time (struct job *job);
 
 /*
- * Give a spare to each place whose rank can begin no other life, or has failed first MOST_FAILURES times; begin
- * what is due; let go what waits in vain. And when to do so again, in job->run, or NEVER.
+ * Give a spare to each place whose rank can begin no other life, or has failed first MOST_FAILURES times;
+ * begin what is due; let go what waits in vain. And when to do so again, in job->run, or NEVER.
  */
 void restarts_act (struct job *job);
 int64_t restarts_due (const struct job *job);

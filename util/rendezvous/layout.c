@@ -27,6 +27,7 @@ static bool _add_name (struct list *list)
 {
     struct layout *layout = &list->layout;
 
+    /* gcc -fanalyzer is wrong: the node keeps its name. */
     if (layout->nodes == list->most || !(layout->node[layout->nodes].name = strdup (list->name)))
         return false;
     layout->nodes++;

@@ -174,36 +174,46 @@ static bool _is_null (const char *value)
     return !*value || strcmp (value, "(null)") == 0;
 }
 
+static bool _update (const char *job, const char *text)
+{
+    char number[48];
+
+    snprintf (number, sizeof (number), "JobId=%s", job);
+    return RUN ("scontrol", "update", number, text);
+}
+
 /* The user's own comment stays. */
 static bool _write_comment (const struct shown *shown, const char *job, const struct past_runs *runs)
 {
-    char text[sizeof (shown->comment) + PAST_RUNS_TEXT + 16], own[PAST_RUNS_TEXT], number[48];
+    char text[sizeof (shown->comment) + PAST_RUNS_TEXT + 16], own[PAST_RUNS_TEXT];
     struct past_runs before;
     const char *begin, *comment = _is_null (shown->comment) ? "" : shown->comment;
     size_t length = past_runs_find (&before, comment, &begin);
     int first = length > 0 ? (int)(begin - comment) : (int)strlen (comment);
 
-    snprintf (number, sizeof (number), "JobId=%s", job);
     snprintf (text, sizeof (text), "Comment=%.*s%s%s%s", first, comment,
               first > 0 && comment[first - 1] != ' ' ? " " : "", past_runs_print (runs, own),
               length > 0 ? begin + length : "");
-    return RUN ("scontrol", "update", number, text);
+    return _update (job, text);
 }
 
 /*
- * Slurm takes another list only while the job is pending, so after the requeue. The next run begins later:
- * when the nodes are free, and credentials of this run have expired (cred_expire, two minutes). So a job need
- * not be held, and released when the list is there: this process has KillWait, and if it were killed in
- * between, the job would be held for ever.
+ * Slurm takes another list only while the job is pending, so after the requeue. That ends the batch script,
+ * and then slurmstepd kills this process at once: with proctrack/cgroup in 6 of 16 tries before the list was
+ * there. A task of a step of its own has KillWait for it. The job need not be held, and released when the
+ * list is there: the next run begins when the nodes are free, and this run's credentials have expired.
  */
-static bool _leave_out (const struct shown *shown, const char *job, const char *nodes)
+static bool _requeue_by_step (const char *job, const char *leader, const char *list)
 {
-    char text[sizeof (shown->excluded) + 4096 + 16], number[48];
-    bool null = _is_null (shown->excluded);
+    static const char commands[] =
+        "trap '' TERM; scontrol requeue \"$0\" && scontrol update JobId=\"$0\" \"$1\"";
+    char host[HOST_NAME_MAX + 1] = "";
 
-    snprintf (number, sizeof (number), "JobId=%s", job);
-    snprintf (text, sizeof (text), "ExcNodeList=%s%s%s", null ? "" : shown->excluded, null ? "" : ",", nodes);
-    return RUN ("scontrol", "update", number, text);
+    gethostname (host, sizeof (host) - 1);
+    host[strcspn (host, ".")] = '\0';
+    return RUN ("srun", "--quiet", "--overlap", "--job-name=tf-requeue", "--input=none", "--chdir=/",
+                "--jobid", leader, "--nodelist", host, "--nodes=1", "--ntasks=1", "sh", "-c", commands, job,
+                list);
 }
 
 static bool _await_slurm (struct shown *shown, const char *job)
@@ -217,8 +227,41 @@ static bool _await_slurm (struct shown *shown, const char *job)
     return false;
 }
 
+/* Another step of the job may have done it. */
+static bool _was_requeued (const char *job)
+{
+    struct shown shown;
+
+    return _show (&shown, job)
+           && (strcmp (shown.state, "PENDING") == 0 || strcmp (shown.state, "COMPLETING") == 0);
+}
+
+static void _requeue (struct slurm_job *slurm, const struct shown *shown, const char *job, const char *leader,
+                      const char *nodes)
+{
+    char list[sizeof (shown->excluded) + 4096 + 16];
+    bool null = _is_null (shown->excluded), without = *nodes && _is_null (shown->required);
+
+    snprintf (list, sizeof (list), "ExcNodeList=%s%s%s", null ? "" : shown->excluded, null ? "" : ",", nodes);
+    if (without && _requeue_by_step (job, leader, list))
+        return;
+    if (!RUN ("scontrol", "requeue", job)) {
+        _note_error (slurm);
+        if (!_was_requeued (job)) {
+            slurm->obstacle = SLURM_JOB_FORBIDS;
+            return;
+        }
+        *slurm->error = '\0';
+    }
+    if (*nodes && !without)
+        snprintf (slurm->error, sizeof (slurm->error), "it requires nodes (--nodelist)");
+    else if (*nodes && !_update (job, list))
+        _note_error (slurm);
+}
+
 /* A job that has ended, or was requeued, meanwhile stays as it is. */
-static void _requeue_job (struct slurm_job *slurm, const struct requeuer *requeuer, const char *job)
+static void _requeue_job (struct slurm_job *slurm, const struct requeuer *requeuer, const char *job,
+                          const char *leader)
 {
     struct shown shown;
 
@@ -242,41 +285,29 @@ static void _requeue_job (struct slurm_job *slurm, const struct requeuer *requeu
          */
         slurm->obstacle = *requeuer->nodes ? SLURM_JOB_GOES_ON : SLURM_JOB_FORBIDS;
     }
-    if (slurm->obstacle == SLURM_JOB_GOES_ON && !RUN ("scontrol", "requeue", job)) {
-        _note_error (slurm);
-        slurm->obstacle = SLURM_JOB_FORBIDS;
-        /* Another step of the job may have done it. */
-        if (_show (&shown, job) && strcmp (shown.state, "PENDING") == 0) {
-            slurm->obstacle = SLURM_JOB_GOES_ON;
-            *slurm->error = '\0';
-        }
-    }
-    if (slurm->obstacle != SLURM_JOB_GOES_ON || !*requeuer->nodes || *slurm->error)
-        return;
-    if (!_is_null (shown.required))
-        snprintf (slurm->error, sizeof (slurm->error), "it requires nodes (--nodelist)");
-    else if (!_leave_out (&shown, job, requeuer->nodes))
-        _note_error (slurm);
+    if (slurm->obstacle == SLURM_JOB_GOES_ON)
+        _requeue (slurm, &shown, job, leader, requeuer->nodes);
 }
 
 static _Noreturn void _work (const struct server *server, int fd)
 {
     const struct rendezvous_config *c = &server->config;
     struct slurm_job slurm = { .obstacle = SLURM_JOB_SILENT };
-    const char *step = c->array ? c->array : step_roster (server->step)->step.number;
-    char path[PATH_MAX + 64], job[32];
+    const char *number = step_roster (server->step)->step.number, *step = c->array ? c->array : number;
+    char path[PATH_MAX + 64], job[32], leader[32];
     struct frame *frame;
 
     snprintf (path, sizeof (path), "%s%s/usr/local/bin:/usr/bin:/bin", c->slurm_path ? c->slurm_path : "",
               c->slurm_path ? ":" : "");
     /* The number of an array's job may be that of the whole array, so its name is taken: "59_1". */
     snprintf (job, sizeof (job), "%.*s", (int)strcspn (step, "."), step);
+    snprintf (leader, sizeof (leader), "%.*s", (int)strcspn (number, "."), number);
     setenv ("PATH", path, 1);
     setenv ("SLURM_TIME_FORMAT", "%s", 1);
     if (c->slurm_conf)
         setenv ("SLURM_CONF", c->slurm_conf, 1);
     if (server->requeuer.acts)
-        _requeue_job (&slurm, &server->requeuer, job);
+        _requeue_job (&slurm, &server->requeuer, job, leader);
     else
         _ask_slurm (&slurm, job);
     frame = fields_frame (&slurm_job_fields, &slurm);

@@ -195,6 +195,7 @@ static int _position (const struct fact *fact, const struct rank *rank)
 {
     int i = 0;
 
+    /* gcc -fanalyzer is wrong: a fact of several ranks has them. */
     while (i < fact->count && fact->ranks[i].rank != rank)
         i++;
     return i;
@@ -260,6 +261,7 @@ static struct line *_line_for (struct restart_lines *l, const struct fact *fact)
         _take_members (l, &new);
     l->line[l->count] = new;
     return &l->line[l->count++];
+    /* gcc -fanalyzer is wrong: the line keeps its text. */
 }
 
 #define ONLY(decision) (1U << (decision))

@@ -165,6 +165,7 @@ static int _begin (struct command *command, int argc, char *argv[], struct errte
 
     command->words.option = calloc ((size_t)(most + argc), sizeof (*command->words.option));
     if (!text || !word || !command->words.option)
+        /* gcc -fanalyzer is wrong: the process ends then. */
         return errtext_set (err, "%s", strerror (ENOMEM));
     if (_take_job_options (command, word, _split (text, word, most), err) < 0)
         return -1;
@@ -184,8 +185,10 @@ static bool _has_options (const struct command *command)
 /* Returns only if that fails: the exit code. */
 static int _execute (char **argv)
 {
+    /* gcc -fanalyzer is wrong: it is that of a program. */
     execvp (argv[0], argv);
     launcher_say (true, "%s: %s", argv[0], strerror (errno));
+    /* gcc -fanalyzer is wrong: nothing follows. */
     return 127;
 }
 
@@ -221,6 +224,7 @@ static int _leave_to_plugin (const struct command *command, const struct srun_he
         const char *name = option_table[option->option].name;
 
         if (!srun_help_has (help, name))
+            /* gcc -fanalyzer is wrong: nothing follows. */
             return errtext_set (
                 err, "the spank_tf of this host's srun does not know --%s: it is of another version", name);
         if (!option->before_srun)

@@ -82,6 +82,7 @@ static int _print_one (FILE *f, const struct look *look, const struct reply *rep
     if (table)
         fputs (table, f);
     free (line);
+    /* gcc -fanalyzer is wrong: there are two texts. */
     free (table);
     return rc;
 }
@@ -93,6 +94,7 @@ char *look_text (const struct look *look, const struct reply *reply, int count)
     FILE *f = look->json ? NULL : open_memstream (&text, &size);
     int rc = f ? 0 : -1;
 
+    /* gcc -fanalyzer is wrong: that of JSON has no stream. */
     if (look->json)
         return _json (look, reply, count);
     for (int i = 0; i < count && rc == 0; i++)

@@ -41,8 +41,8 @@
  */
 static void _forget_environment (void)
 {
-    static const char *const kept[] = { "PATH", "LD_LIBRARY_PATH", "HOME", "SLURM_CONF",
-                                        "SLURM_CONF_SERVER", "SLURM_JWT" };
+    static const char *const kept[] = { "PATH",       "LD_LIBRARY_PATH",   "HOME",
+                                        "SLURM_CONF", "SLURM_CONF_SERVER", "SLURM_JWT" };
     enum { KEPT = sizeof (kept) / sizeof (kept[0]) };
     char *value[KEPT];
 
@@ -55,6 +55,7 @@ static void _forget_environment (void)
     for (int i = 0; i < KEPT; i++)
         if (value[i])
             setenv (kept[i], value[i], 1);
+    /* gcc -fanalyzer is wrong: it lives as long as the process. */
 }
 
 static int _become_user (const struct job_info *job)
