@@ -171,7 +171,7 @@ char *relay_read (struct relay *relay, bool all, struct deadline deadline)
     const size_t mark = sizeof (RELAY_MARK) - 1;
     const char *found = NULL;
 
-    while ((all || !(found = memmem (relay->text, relay->used, RELAY_MARK, mark)))
+    while ((all || relay->used == 0 || !(found = memmem (relay->text, relay->used, RELAY_MARK, mark)))
            && _read_more (relay, deadline))
         ;
     if (found)
