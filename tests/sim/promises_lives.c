@@ -176,7 +176,9 @@ const char *a_covered_failure_is_followed_by_a_life (const struct history *h)
     int failures = 0;
     int64_t takes;
 
-    if (plan->config.stop != STOP_WHEN_AUTO || plan->wait || plan->config.watch.seconds)
+    /* The preflight before the next life may refuse it. */
+    if (plan->config.stop != STOP_WHEN_AUTO || plan->wait || plan->config.watch.seconds
+        || oracle_is_refused (h))
         return NULL;
     /* With a ps some tasks go on meanwhile, and may be done. */
     takes = plan->config.stop_grace + plan->config.restart.longest_pause + 3;
