@@ -61,7 +61,8 @@ static void _end_program (int rank, int status, enum end_cause cause)
     note->life = p->life;
     note->place = p->place;
     note->status = status;
-    note->cause = cause == BY_ITSELF && p->asked ? BY_SUPERVISOR : cause;
+    /* Its supervisor does not tell the one from the other. */
+    note->cause = p->asked && cause != BY_SLURM ? BY_SUPERVISOR : cause;
     note->number = program_step (rank);
     w.reached = note->number > w.reached ? note->number : w.reached;
     notes_hash (status);

@@ -135,13 +135,14 @@ const char *sruns_host_ends_its_tasks_if_it_is_cut_off (const struct history *h)
 static const struct disturbance *_sruns_cut (const struct history *h)
 {
     const struct disturbance *d = h->plan->disturbance;
+    int64_t over = h->note->at + d->at + 1000 * h->plan->config.lost_after;
     int nodes = 0;
 
     if (oracle_began (h, oracle_is_any, NEVER) == 0 || !oracle_cuts (d->kind) || d->target != h->plan->srun)
         return NULL;
     /* guide/lost-nodes.md: "Once every spare is in use, the node keeps its tasks running." */
     EACH (note, h)
-        if (note->kind == TOLD && note->number == FACT_REPLACED && note->at < h->note->at + d->at)
+        if (note->kind == TOLD && note->number == FACT_REPLACED && note->at < over)
             return NULL;
     for (int i = 0; i < h->plan->nodes; i++)
         nodes += _has_supervisors (h, i, h->note->at + d->at, NEVER);
