@@ -135,7 +135,7 @@ prints_not ()
     ended "$short" FAILED 0
     ended "$asked" FAILED 0
     ended "$stuck" FAILED 1
-    prints fails 'the job is not requeued, because worker [01] \(rank [01], [^ ]*\) failed with exit code 1 after it was asked to save'
+    prints fails 'the job is not requeued, because worker [01] \(rank [01], [^ ]*\) failed with exit code 1 after the tasks were asked to save'
     prints stuck 'the job is not requeued, because this run reached training step 5, and the run before reached 5'
     prints short 'the job is not requeued, because this run took only [0-9]+ s. Without messages a run must take'
     prints asked 'the job is not requeued by spank-tf, because Slurm asked the tasks to end before --tf-requeue=30 did'

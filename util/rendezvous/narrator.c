@@ -576,7 +576,8 @@ static void _say_verdict (const struct narrator *n, const struct fact *fact)
         case REQUEUE_FAILED:
             end_text_log (fact->rank, log, sizeof (log));
             console_say (
-                "error: spank_tf: %s: the job is not requeued, because %s %s after it was asked to save%s",
+                "error: spank_tf: %s: the job is not requeued, because %s %s after the tasks were asked to "
+                "save%s",
                 step, _name (fact->rank, name),
                 fact->rank->lost ? "was lost" : _failed (&rank_end (fact->rank)->report, &room), log);
             break;
