@@ -73,7 +73,7 @@ output ()
 # evaluator, why a task is not restarted, and what the failure of a task leads to.
 errors ()
 {
-    sed -E "s/^tf-run: error: execve/slurmstepd: error: execve/; s/^\[[0-9T:.-]+\] error/slurmstepd: error/; /^srun: spank_tf: .*( waiting up to [0-9]+ s for |. Not restarted: )/d; / first (failure|to end): /d; /\. The other tasks .*stopped( in [0-9]+ s)?$/d; /. spank_tf does not stop the other tasks, /d; /^slurmstepd.*: \*\*\* STEP .* CANCELLED /d
+    sed -E "s/^tf-run: error: execve/slurmstepd: error: execve/; s/^\[[0-9T:.-]+\] error/slurmstepd: error/; /^srun: spank_tf: .*( Waiting up to [0-9]+ s for |. Not restarted: )/d; / first (failure|to end): /d; /\. The other tasks .*stopped( in [0-9]+ s)?$/d; /. spank_tf does not stop the other tasks, /d; /^slurmstepd.*: \*\*\* STEP .* CANCELLED /d
         /^slurmstepd.*: error: --task-epilog failed status=9$/d; /: error: (run_script_as_user: Failed to wakeup slurm|write to unblock) task.*/d; s#$work/$1#DIRECTORY#g; s/[0-9]+\.0/J.S/
         s/StepId=[^ ]+/StepId/; s/ AT [0-9T:-]+//; s/tasks? [0-9,-]+:/tasks:/; s/-[a-z]+[12]:/:/" "$work/$1.err" | sort -u
 }
