@@ -267,6 +267,16 @@ static const char *_program (const struct srun_words *words)
     return words->line.text[program];
 }
 
+/* srun's precedence, for a job that it allocates. A job without a name has that of its program, not of this one. */
+static void _set_job_name (const struct srun_facts *srun)
+{
+    static const struct cmdline_option option = { "--job-name", sizeof ("--job-") - 1, 'J' };
+    const char *name = cmdline_find (&srun->options, &option);
+
+    if (!getenv ("SLURM_JOB_ID"))
+        setenv ("SLURM_JOB_NAME", name ? name : basename (srun->program), name != NULL);
+}
+
 /* srun's command line with a task of tf-run in the place of each program; the rendezvous runs. */
 static int _start_tasks (const struct command *command, const struct slurm_facts *slurm, struct errtext *err)
 {
@@ -287,14 +297,12 @@ static int _start_tasks (const struct command *command, const struct slurm_facts
     srun.appends_output = slurm->appends_output;
     srun.wait_time = slurm->wait_time;
     own_programs_use ();
+    _set_job_name (&srun);
     run_task_word (word, slurm);
     if (!(argv = srun_words_with (words, helper_own_file (), word)))
         return errtext_set (err, "%s", strerror (ENOMEM));
     if (srun_side_prepare (&srun, err) < 0 || (control = srun_side_start (&srun, NULL, err)) < 0)
         return -1;
-    /* A job that srun allocates has the name of its program, and not that of this one. */
-    if (!getenv ("SLURM_JOB_ID"))
-        setenv ("SLURM_JOB_NAME", basename (srun.program), 0);
     /* It is open as long as srun lives. */
     fcntl (control, F_SETFD, 0);
     return _execute (argv);
