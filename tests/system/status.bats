@@ -163,7 +163,7 @@ LINES
     slurm salloc -Q -N1 -J shell srun -Q --tf-tasks=worker --tf-watchdog=60 ./train.py > "$work/out" 2>&1 &
     salloc=$!
     eventually 30 shows ': training' || fail "it does not train"
-    job=$(slurm squeue -h -o %i)
+    job=$(slurm squeue -h -n shell -o %i)
     head -n 1 <<< "$(slurm "$tf_status" "$job")" | grep -q '"shell".*: training' || fail "not from its host"
     prints 1 slurm_on "$(node 2)" "$tf_status" "$job" <<< 'tf-status: job J "shell": no job step with --tf-tasks on its first node; its salloc or srun runs on login: call tf-status there'
     slurm scancel "$job"
