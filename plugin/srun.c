@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "common/errtext.h"
+#include "common/preflight.h"
 #include "common/rules.h"
 #include "common/tasklist.h"
 #include "containers.h"
@@ -48,10 +49,13 @@ static noreturn void _refuse (const char *why)
 
 /* sbatch and salloc. */
 
-/* Slurm would end the job with the node for which the spare is there. */
+/* Slurm would end the job with the node for which the spare is there, if it is not for the preflight. */
 static void _say_what_kills (const struct submission *submission)
 {
-    if (submission->dies_with_node && srun_config_has (RULES_SPARE))
+    static const struct srun_facts any = { 0 };
+
+    if (submission->dies_with_node && srun_config_has (RULES_SPARE)
+        && (srun_config_restart (&any).times > 0 || !preflight_is_on (options_value (OPTION_PREFLIGHT))))
         launcher_say (
             false, "--tf-tasks: with spare tasks, the job must survive the loss of a node. Add --no-kill to "
                    "it, and to its srun");

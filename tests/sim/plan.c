@@ -355,6 +355,12 @@ static void _make_rare (struct plan *plan)
     plan->firewall[0] = plan->firewall[1] = -1;
     if (plan->nodes > 1 && _in (5))
         _make_preflight (plan);
+    /* Spares for the preflight alone. */
+    if (plan->config.preflight.items && c->lost_after && _in (4)) {
+        c->restart.times = c->restart.total = c->lost_after = 0;
+        plan->no_kill = false;
+        plan->srun = -1;
+    }
 }
 
 /* The tasks are asked to save; when the time is over, Slurm ends the job. */

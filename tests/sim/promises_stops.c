@@ -120,6 +120,7 @@ const char *a_failure_gives_its_grace (const struct history *h)
 {
     const struct plan *plan = h->plan;
     const struct note *first = NULL;
+    int place[MOST_RANKS] = { 0 };
 
     if (plan->config.restart.times > 0 || oracle_has (plan, RULES_PS) || plan->config.stop != STOP_WHEN_AUTO
         || plan->config.watch.seconds || plan->wait)
@@ -130,10 +131,12 @@ const char *a_failure_gives_its_grace (const struct history *h)
     EACH (note, h) {
         if (!oracle_is_calm (h, note->at))
             return NULL;
+        if (note->kind == BEGAN)
+            place[note->rank] = note->place;
         if (note->kind == ENDED && note->status != 0 && note->cause == BY_ITSELF
             && oracle_is_member (plan, note->place) && !first)
             first = note;
-        if (note->kind == ASKED && first && oracle_is_member (plan, note->rank)
+        if (note->kind == ASKED && first && oracle_is_member (plan, place[note->rank])
             && oracle_running_ms (h, first->at, note->at)
                    < plan->config.fail_grace * 1000 - 50
                          - 2 * plan->delay * oracle_began (h, oracle_is_suspension, NEVER))

@@ -56,7 +56,7 @@ expects ()
 # bats test_tags=core
 @test "a bad node's task gets a spare before anything starts, without a restart" {
     write_check '! is_2 || { echo first; echo "GPU 3 is bad"; exit 4; }'
-    list_options="--no-kill --tf-restart=1" preflight 4 worker:3,spare "$check" sh -c 'echo "on $SLURMD_NODENAME run ${SLURM_TF_RESTART:-first}"'
+    preflight 4 worker:3,spare "$check" sh -c 'echo "on $SLURMD_NODENAME run ${SLURM_TF_RESTART:-first}"'
     [ "$code" -eq 0 ]
     expects "$(node 2) did not pass the preflight: $check: \"GPU 3 is bad\". Result: worker 1 (rank 1) is now rank 3 on $(node 4)"
     expects "on $(node 4) run first"

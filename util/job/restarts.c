@@ -299,8 +299,7 @@ static bool _can_move (const struct job *job, const struct place *p)
     bool paid = job->phase == JOB_GATHERS || budget_covers (job, p) || budget_left (job) > 0;
     struct place *unable;
 
-    if (job->config->lost_after == 0 || job->phase == JOB_FINISHES || p->phase == PLACE_KEPT
-        || p->future > PLACE_CANNOT || !paid)
+    if (job->phase == JOB_FINISHES || p->phase == PLACE_KEPT || p->future > PLACE_CANNOT || !paid)
         return false;
     unable = _members (job).unable;
     return !unable || unable == p;

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "common/list_text.h"
+#include "common/preflight.h"
 #include "launcher.h"
 #include "options.h"
 #include "srun_config.h"
@@ -24,14 +25,17 @@ static int _check_restart (const struct srun_facts *facts, struct errtext *err)
     return why ? errtext_set (err, "--tf-restart: %s", why) : 0;
 }
 
-/* Otherwise Slurm ends the step with the node for which the spare is there. */
+/* For a restart Slurm must not end the step with the node for which the spare is there. */
 static int _check_spares (const struct srun_facts *facts, struct errtext *err)
 {
     if (!srun_config_has (RULES_SPARE))
         return 0;
     if (srun_config_restart (facts).times == 0)
-        return errtext_set (err, "--tf-tasks: a spare replaces a lost task when all tasks are restarted. Add "
-                                 "--tf-restart=N to srun");
+        return preflight_is_on (options_value (OPTION_PREFLIGHT))
+                   ? 0
+                   : errtext_set (
+                         err, "--tf-tasks: a spare replaces a lost task when all tasks are restarted. Add "
+                              "--tf-restart=N to srun");
     if (!cmdline_no_kill (&facts->options, "SLURM_NO_KILL"))
         return errtext_set (err,
                             "--tf-tasks: with spare tasks, the step must survive the loss of a node. Add "

@@ -103,6 +103,14 @@ static const char *_batch_host (void)
     return asks ? getenv ("SLURMD_NODENAME") : NULL;
 }
 
+/* No node counts as lost if none can be replaced. */
+static int _lost_after (const struct srun_facts *facts)
+{
+    return srun_config_has (RULES_SPARE) && srun_config_restart (facts).times > 0
+               ? options_seconds (OPTION_LOST_AFTER)
+               : 0;
+}
+
 static int _job_restarts (void)
 {
     const char *count = getenv ("SLURM_RESTART_COUNT");
@@ -230,7 +238,7 @@ struct frame *srun_config_encode (const struct srun_facts *facts, const struct c
         .debugged = facts->debugged,
         .restart = srun_config_restart (facts),
         .watch = srun_config_watchdog (),
-        .lost_after = srun_config_has (RULES_SPARE) ? options_seconds (OPTION_LOST_AFTER) : 0,
+        .lost_after = _lost_after (facts),
         .wait = wait,
         .task = { .batch_host = _batch_host () },
     };

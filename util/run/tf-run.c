@@ -267,7 +267,7 @@ static const char *_program (const struct srun_words *words)
     return words->line.text[program];
 }
 
-/* srun's precedence, for a job that it allocates. A job without a name has that of its program, not of this one. */
+/* As srun names a job that it allocates. */
 static void _set_job_name (const struct srun_facts *srun)
 {
     static const struct cmdline_option option = { "--job-name", sizeof ("--job-") - 1, 'J' };
