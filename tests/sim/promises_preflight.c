@@ -112,6 +112,19 @@ const char *a_bad_spare_is_not_used (const struct history *h)
     return NULL;
 }
 
+/* All others whose links are checked are deaf, or behind a firewall. */
+static bool _reaches_none (const struct plan *plan, int node)
+{
+    for (int i = 0; i < plan->nodes; i++) {
+        bool firewall = (i == plan->firewall[0] && node == plan->firewall[1])
+                        || (i == plan->firewall[1] && node == plan->firewall[0]);
+
+        if (i != node && !_fails_alone (plan, i) && plan->health[i] != DEAF && !firewall)
+            return false;
+    }
+    return true;
+}
+
 /*
  * "A node is never called bad because of one other node". For what it has found itself in any case, and
  * otherwise if nothing disturbs the step.
@@ -126,7 +139,8 @@ const char *a_good_node_is_not_condemned (const struct history *h)
     EACH (note, h) {
         int node = plan->node[note->rank < 0 ? 0 : note->rank];
 
-        if (note->kind != TOLD || note->number != FACT_SUSPECT || plan->health[node] != HEALTHY)
+        if (note->kind != TOLD || note->number != FACT_SUSPECT || plan->health[node] != HEALTHY
+            || (note->status == FOUND_UNREACHED && _reaches_none (plan, node)))
             continue;
         if (note->status == FOUND_PROGRAM || (plan->disturbances == 0 && bad <= 1))
             return oracle_broken (note, "is called bad, and is good: found", note->status);

@@ -100,9 +100,15 @@ static bool _has_checked (const struct job *job, const struct rank *r)
     return r->checked.number == job->preflight.number;
 }
 
+/* The rate of a pair is measured by the one that connects: the round does not wait for the other one. */
+static bool _measures (const struct rank *r)
+{
+    return r->check.partner && !r->check.serves;
+}
+
 static bool _is_checking (const struct job *job, const struct rank *r)
 {
-    return r->check.checks && r->link != LINK_NONE && (job->preflight.round == 0 || r->check.partner)
+    return r->check.checks && r->link != LINK_NONE && (job->preflight.round == 0 || _measures (r))
            && !_has_checked (job, r);
 }
 
@@ -208,27 +214,37 @@ static void _judge_nodes (struct job *job)
         _compare_clocks (job);
 }
 
-/* The rate of a pair is measured by the one that connects. */
-static int _rate_of_pair (const struct rank *r)
+/* In so many rounds each meets each other one, and after them the same again. */
+static int _different_rounds (const struct job *job)
 {
-    const struct rank *by = r->check.serves ? r->check.partner : r;
+    int nodes = 0;
 
-    return by->checked.rate;
+    EACH_RANK (r, job)
+        nodes += _is_good (r);
+    return nodes < 2 ? 0 : nodes - 1 + nodes % 2;
+}
+
+static void _note_link (struct rank *r, int rate, bool is_other)
+{
+    r->check.partners += is_other;
+    if (rate == 0 && !r->check.unreached)
+        r->check.unreached = r->check.partner;
+    else if (rate > 0 && r->check.unreached == r->check.partner)
+        r->check.unreached = NULL;
+    if (rate > r->check.best)
+        r->check.best = rate;
 }
 
 static void _note_links (struct job *job)
 {
-    EACH_RANK (r, job) {
-        int rate = r->check.partner ? _rate_of_pair (r) : 0;
+    bool others = job->preflight.round <= _different_rounds (job);
 
+    EACH_RANK (r, job) {
         /* Of a node that is lost nothing is known. */
-        if (!r->check.partner || !_has_checked (job, r) || !_has_checked (job, r->check.partner))
+        if (!_measures (r) || !_has_checked (job, r) || r->check.partner->link == LINK_NONE)
             continue;
-        r->check.partners++;
-        if (rate == 0 && !r->check.unreached)
-            r->check.unreached = r->check.partner;
-        if (rate > r->check.best)
-            r->check.best = rate;
+        _note_link (r, r->checked.rate, others);
+        _note_link (r->check.partner, r->checked.rate, others);
     }
 }
 
@@ -246,10 +262,10 @@ static int _median_rate (const struct job *job)
     return median;
 }
 
-/* Slow with each of its partners, of whom it has two at least. */
+/* Slow with each of its partners, of whom it has two at least; or it reaches none, as perhaps all others. */
 static bool _is_slow (const struct rank *r, int rate)
 {
-    return _is_good (r) && r->check.partners > 1 && r->check.best < rate / SLOWER;
+    return _is_good (r) && r->check.partners > 1 && (r->check.best == 0 || r->check.best < rate / SLOWER);
 }
 
 /* One may be; or it has met only nodes that are. */
@@ -274,17 +290,14 @@ static void _judge_links (struct job *job)
             _set_finding (r, r->check.best ? FOUND_SLOW : FOUND_UNREACHED, r->check.best, median);
 }
 
-/* The next round, or none: a link that seems bad is measured again. */
+/* The next round, or none: a link that seems bad is measured again, if need be with the same partners. */
 static bool _begin_next (struct job *job)
 {
     struct preflight *f = &job->preflight;
-    int nodes = 0, most;
+    int most = _different_rounds (job);
 
-    EACH_RANK (r, job)
-        nodes += _is_good (r);
-    most = nodes - 1 + nodes % 2; /* then each has met each other one */
-    if (!(job->config->preflight.items & PREFLIGHT_LINKS) || nodes < 2 || f->round >= most
-        || f->round >= MOST_ROUNDS || (f->round >= ROUNDS && !_is_any_slow (job)))
+    if (!(job->config->preflight.items & PREFLIGHT_LINKS) || most < 1 || f->round >= MOST_ROUNDS
+        || ((f->round >= ROUNDS || f->round >= most) && !_is_any_slow (job)))
         return false;
     f->round++;
     _pair (job);

@@ -6,9 +6,11 @@
 #include "link_check.h"
 
 #include <errno.h>
+#include <linux/sockios.h>
 #include <poll.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -18,15 +20,21 @@
 #include "common/tcp.h"
 #include "protocol/contact.h"
 
-/* So long data is sent in each direction, and at most so much. */
-#define SEND_MS 100
+/*
+ * Both nodes send at once, until the one that connects has seen enough: so long, and so much in either
+ * direction; or very much; or the longest time.
+ */
+#define LEAST_MS 100
+#define LEAST_BYTES (INT64_C (1) << 20)
 #define MOST_BYTES (INT64_C (1) << 26)
+#define MOST_MS 1000
+/* The kernel of a node that is reached answers, whatever listens; one packet may be lost. */
+#define ANSWER_MS 1500
 /* So many connections may have shown nothing yet; one more closes the oldest. */
 #define MOST_WAITING 16
 #define TOKEN_LENGTH ((size_t)CONTACT_TOKEN - 1)
 /* The other node may not listen yet. */
 #define AGAIN_MS 20
-#define BUFFER (1 << 20)
 
 static char buffer[256 * 1024];
 
@@ -69,45 +77,50 @@ static int _receive_all (int fd, void *bytes, size_t length, struct deadline dea
     return 0;
 }
 
-/* Pieces for a while, each with a byte 1 first; then a byte 0, which the other one answers. */
-static int _send_data (int fd, struct deadline deadline)
-{
-    int64_t begun = _now_us (), sent = 0;
-    char byte;
+/* Bytes of either direction. */
+struct flow {
+    int64_t sent, received;
+};
 
-    buffer[0] = 1; /* the rest is whatever came before */
-    while (_now_us () - begun < SEND_MS * 1000 && sent < MOST_BYTES) {
-        if (_send_all (fd, buffer, sizeof (buffer), deadline) < 0)
-            return -1;
-        sent += (int64_t)sizeof (buffer);
-    }
-    byte = 0;
-    if (_send_all (fd, &byte, 1, deadline) < 0 || _receive_all (fd, &byte, 1, deadline) < 0)
-        return -1;
-    sent = sent * 1000 / (_now_us () - begun + 1);
-    return sent < 1 ? 1 : sent > INT32_MAX ? INT32_MAX : (int)sent;
+/* What there is room for, and what has come. False: the connection has ended, or the deadline has passed. */
+static bool _transfer (int fd, struct flow *flow, struct deadline deadline)
+{
+    struct pollfd pfd = { .fd = fd, .events = flow->sent < MOST_BYTES ? POLLIN | POLLOUT : POLLIN };
+    ssize_t n;
+
+    if (poll (&pfd, 1, deadline_left_ms (deadline)) <= 0)
+        return !deadline_passed (deadline);
+    if (pfd.revents & POLLOUT && (n = send (fd, buffer, sizeof (buffer), MSG_NOSIGNAL | MSG_DONTWAIT)) > 0)
+        flow->sent += n;
+    if (!(pfd.revents & ~POLLOUT))
+        return true;
+    if ((n = recv (fd, buffer, sizeof (buffer), MSG_DONTWAIT)) > 0)
+        flow->received += n;
+    return n > 0 || (n < 0 && errno == EAGAIN);
 }
 
-static int _receive_data (int fd, struct deadline deadline)
+static bool _is_enough (const struct flow *flow, int64_t us)
 {
-    char byte;
+    int64_t least = flow->sent < flow->received ? flow->sent : flow->received;
 
-    for (;;) {
-        if (_receive_all (fd, &byte, 1, deadline) < 0)
-            return -1;
-        if (byte == 0)
-            return _send_all (fd, &byte, 1, deadline);
-        if (_receive_all (fd, buffer, sizeof (buffer) - 1, deadline) < 0)
-            return -1;
-    }
+    return least >= MOST_BYTES || (least >= LEAST_BYTES && us >= LEAST_MS * 1000) || us >= MOST_MS * 1000;
 }
 
-static void _limit_buffer (int fd)
+/* The rate of the slower direction in kB/s; 0: nothing got through. */
+static int _measure (int fd)
 {
-    static const int size = BUFFER;
+    struct deadline deadline = deadline_in_ms (MOST_MS);
+    struct flow flow = { .sent = 0 };
+    int64_t begun = _now_us (), us = 0, through;
+    int queued = 0;
 
-    /* More would take too long to arrive on a slow link. */
-    setsockopt (fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof (size));
+    while (!_is_enough (&flow, us) && _transfer (fd, &flow, deadline))
+        us = _now_us () - begun;
+    /* What the other node has not acknowledged may be in this node still. */
+    ioctl (fd, SIOCOUTQ, &queued);
+    through = flow.sent - queued < flow.received ? flow.sent - queued : flow.received;
+    through = through * 1000 / (us + 1);
+    return through > INT32_MAX ? INT32_MAX : (int)through;
 }
 
 /* In constant time. */
@@ -168,17 +181,16 @@ static int _accept_peer (const struct link_peer *peer, int listener, struct dead
     return found;
 }
 
-/* -1: the connection broke. */
+/* Until the other node has seen enough. */
 static int _serve (const struct link_peer *peer, int fd, struct deadline deadline)
 {
-    int rate = -1;
+    struct flow flow = { .sent = 0 };
 
     if (_send_all (fd, peer->server_token, TOKEN_LENGTH, deadline) < 0)
         return -1;
-    _limit_buffer (fd);
-    if (_receive_data (fd, deadline) == 0)
-        rate = _send_data (fd, deadline);
-    return rate > 0 ? _send_all (fd, &rate, sizeof (rate), deadline) : -1;
+    while (_transfer (fd, &flow, deadline))
+        continue;
+    return 0;
 }
 
 static int _measure_as_server (const struct link_peer *peer, struct deadline deadline, struct errtext *err)
@@ -199,7 +211,7 @@ static int _measure_as_server (const struct link_peer *peer, struct deadline dea
 /* Show the token, and see the other one's; or -1 and errno. */
 static int _connect_to_peer (const struct link_peer *peer, struct deadline deadline)
 {
-    int fd = tcp_connect (&peer->address, peer->port, deadline);
+    int fd = tcp_connect (&peer->address, peer->port, deadline_min (deadline, deadline_in_ms (ANSWER_MS)));
     char token[TOKEN_LENGTH];
 
     if (fd < 0)
@@ -225,18 +237,14 @@ static int _connect_again (const struct link_peer *peer, struct deadline deadlin
 
 static int _measure_as_client (const struct link_peer *peer, struct deadline deadline, struct errtext *err)
 {
-    int fd = _connect_again (peer, deadline), out, in = -1;
+    int fd = _connect_again (peer, deadline), rate;
 
     if (fd < 0)
         return errtext_set (err, "%s", strerror (errno));
-    _limit_buffer (fd);
-    out = _send_data (fd, deadline);
-    if (out > 0 && (_receive_data (fd, deadline) < 0 || _receive_all (fd, &in, sizeof (in), deadline) < 0))
-        in = -1;
-    close (fd);
-    if (out <= 0 || in <= 0)
-        return errtext_set (err, "the connection broke, or is too slow");
-    return out < in ? out : in;
+    rate = _measure (fd);
+    /* What is on its way is of no use. */
+    tcp_abort (fd);
+    return rate > 0 ? rate : errtext_set (err, "the connection broke, or nothing gets through");
 }
 
 int link_check (const struct link_peer *peer, int ms, struct errtext *err)

@@ -649,15 +649,15 @@ static void _look_at_check (struct supervisor *s)
     bool left;
 
     checks_read (c);
+    if (checks_kill (c, _now ())) {
+        /* A look at all of /proc takes a while on a node with many processes. */
+        if ((left = _has_descendants (s)))
+            descendants_kill (_apart (s));
+        if (checks_finish (c, left, _now ()))
+            _tell (s);
+    }
     if (checks_wait (c) && s->machine.phase == MACHINE_ENDED && s->lives.serves)
         checks_begin (c, &s->lives, _now ());
-    if (!checks_kill (c, _now ()))
-        return;
-    /* A look at all of /proc takes a while on a node with many processes. */
-    if ((left = _has_descendants (s)))
-        descendants_kill (_apart (s));
-    if (checks_finish (c, left, _now ()))
-        _tell (s);
 }
 
 static void _serve_uplink (struct supervisor *s, short revents)
