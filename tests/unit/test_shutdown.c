@@ -34,7 +34,7 @@
 
 #define SERVER_TOKEN "fedcba9876543210fedcba9876543210"
 #define MAX_TASKS 16
-#define MAX_GOALS 8
+#define MAX_GOALS 16
 
 static struct server server;
 static char cluster[1024];              /* of the answer that was printed last */
@@ -423,6 +423,7 @@ static char *release (void)
 /* "restart 3, wait" behind the list of a step. */
 static void set_options (struct rendezvous_config *config, char *options, struct places *places)
 {
+    static char preflight[64];
     const struct story_setting setting[] = {
         { "restart", .number = &config->restart.times },
         { "in all", .number = &config->restart.total },
@@ -458,7 +459,11 @@ static void set_options (struct rendezvous_config *config, char *options, struct
             config->notify = "/notify";
         else if (story_begins (&options, "never"))
             config->stop = STOP_WHEN_NEVER;
-        else if (story_begins (&options, "watch")) {
+        else if (story_begins (&options, "preflight")) {
+            snprintf (preflight, sizeof (preflight), "%s", story_word (&options));
+            config->task.preflight = preflight;
+            assert_int_equal (preflight_parse (&config->preflight, config->task.preflight, NULL), 0);
+        } else if (story_begins (&options, "watch")) {
             config->watch.seconds = story_number (&options);
             config->watch.first = 1800;
             config->watch.learns = story_begins (&options, "learning");
@@ -511,10 +516,10 @@ static void end (void)
 
 static void report_end (int rank, char *event);
 
-/* Start a step. If its tasks are supervised, those of spares wait. */
+/* Start a step. If its tasks are supervised, those of spares wait, and before a preflight all. */
 static void begin (char *event)
 {
-    char *list = story_word (&event), waits[] = "stopped";
+    char *list = story_word (&event);
     struct errtext err = { "" };
     struct places places = { 0 };
     int tasks = tasks_of (list);
@@ -538,7 +543,9 @@ static void begin (char *event)
     for (int rank = 0; rank < tasks; rank++)
         rank_of (rank)->link = LINK_UP;
     for (int rank = 0; rank < tasks; rank++)
-        if (server.job && !rank_of (rank)->place) {
+        if (server.job && (!rank_of (rank)->place || server.config.task.preflight)) {
+            char waits[] = "stopped, life 0";
+
             supervisor[rank].signs.life = -1;
             report_end (rank, waits);
         }
@@ -695,6 +702,63 @@ static void reconnect (int rank, bool suspended, bool ended)
     check_time ();
 }
 
+/* Checks of nodes. */
+
+/* A supervisor reports the check that it was told: what it has found, and the rate of a link in MB/s. */
+static void report_check (int rank, enum check_result result, const char *text, int ahead, int rate)
+{
+    struct check_report *report = &supervisor[rank].checked;
+    int number = rank_of (rank)->told.check.number;
+
+    *report = (struct check_report){ number, result, "", 50400, 50400 + ahead, rate * 1000 };
+    snprintf (report->text, sizeof (report->text), "%s", text);
+    supervisor[rank].reported.check = *report;
+    hear (rank, &supervisor[rank].reported);
+}
+
+/* "files /work: cannot make a file" */
+static void find_fault (int rank, char *event)
+{
+    static const char *const name[] = { "passed", "files", "gpus", "link", "program", "unable" };
+    int ahead = story_begins (&event, "clock") ? story_number (&event) : 0;
+    size_t i = 0;
+
+    while (!ahead && !story_begins (&event, name[i]))
+        if (++i == COUNT (name))
+            story_unknown (event);
+    report_check (rank, (enum check_result)i, event, ahead, 0);
+}
+
+/* All that have not reported yet pass their checks, and the next ones; links with these rates, or 1,000. */
+static void pass_checks (char *event)
+{
+    int rate[MAX_TASKS], tasks = step_roster (server.step)->tasks, blocked[2] = { -1, -1 };
+
+    for (int rank = 0; rank < tasks; rank++)
+        rate[rank] = 1000;
+    while (*event)
+        if (story_begins (&event, "not between")) {
+            blocked[0] = story_number (&event);
+            blocked[1] = story_number (&event);
+        } else {
+            int rank = story_number (&event);
+
+            rate[rank] = story_number (&event);
+        }
+    for (int rank = 0; rank < tasks; rank++) {
+        const struct rank *other = rank_of (rank)->check.partner;
+        bool blocks = other && (rank == blocked[0] || rank == blocked[1])
+                      && (other->number == blocked[0] || other->number == blocked[1]);
+        int lower = !other || rate[rank] < rate[other->number] ? rate[rank] : rate[other->number];
+
+        if (rank_of (rank)->told.check.number <= supervisor[rank].checked.number)
+            continue;
+        report_check (rank, CHECK_PASSED, "", 0, blocks || rank_of (rank)->told.check.serves ? 0 : lower);
+        /* That may have ended a round. */
+        rank = -1;
+    }
+}
+
 /* Slurm or its user has asked its task to end. */
 static void ask_to_end (int rank, int number)
 {
@@ -744,6 +808,8 @@ static void rank_event (int rank, char *event)
         read_again (rank);
     else if (story_begins (&event, "signs"))
         tell_signs (rank, event);
+    else if (story_begins (&event, "finds"))
+        find_fault (rank, event);
     else if (story_begins (&event, "logs to"))
         assert_non_null (rank_of (rank)->log_dir = strdup (event));
     else
@@ -813,8 +879,8 @@ static void print_answer (int rank, const struct frame *frame)
 
 /*
  * What is new in a goal: "s" stop, "k" stop at once, "l" the lease is over, "a" abort, "e" save, "x" leave,
- * "r" begin a life, "n" the same with a new answer, "t" tell, "w" the report has arrived, "g" nothing, as on
- * a new connection.
+ * "r" begin a life, "n" the same with a new answer, "t" tell, "c" check the node, or a link, "w" the report
+ * has arrived, "g" nothing, as on a new connection.
  */
 static char letter_of (int rank, const struct frame *frame)
 {
@@ -840,6 +906,8 @@ static char letter_of (int rank, const struct frame *frame)
         return 'r';
     if (goal.question != was.question)
         return 't';
+    if (goal.check.number > was.check.number)
+        return 'c';
     return goal.report != was.report ? 'w' : 'g';
 }
 
@@ -904,6 +972,8 @@ static void play (char *event)
         cut ();
     else if (story_begins (&event, "the job"))
         answer_of_slurm (event);
+    else if (story_begins (&event, "checks pass"))
+        pass_checks (event);
     else if (story_begins (&event, "step"))
         begin (event);
     else {

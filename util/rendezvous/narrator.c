@@ -143,13 +143,16 @@ static void _ps_failed (const struct narrator *n, const struct rank *rank, const
 
 static void _refused (const struct narrator *n)
 {
-    char nodes[1024];
+    char nodes[1024],
+        action[1088] = "One cause for all nodes is likely, such as a wrong path or a firewall. Fix it,";
 
     preflight_text_nodes (n->roster, ",", nodes, sizeof (nodes));
+    if (preflight_text_alike (n->roster) == 0)
+        snprintf (action, sizeof (action), "Leave bad nodes out (--exclude=%s), add spares,", nodes);
     console_say (
         "error: spank_tf: %s: the preflight has refused the step, and no program was started (exit code %d). "
-        "Leave bad nodes out (--exclude=%s), add spares, or use --tf-preflight=warn",
-        step_name (n->step), EXIT_REPORT_REFUSED_CODE, nodes);
+        "%s or use --tf-preflight=warn",
+        step_name (n->step), EXIT_REPORT_REFUSED_CODE, action);
 }
 
 /* A cluster without a ps has lost a task. */
@@ -284,19 +287,27 @@ static void _replaced (const struct narrator *n, const struct fact *fact)
 
 static void _suspect (const struct narrator *n, const struct rank *rank)
 {
+    int alike = preflight_text_alike (n->roster);
     char reason[PREFLIGHT_TEXT_SIZE], result[1024];
 
-    console_say ("spank_tf: %s: %s did not pass the preflight: %s. Result: %s", step_name (n->step),
-                 rank->node, preflight_text_reason (rank, n->config, reason, sizeof (reason)),
-                 preflight_text_result (n->roster, rank, n->config->preflight.warn, result, sizeof (result)));
+    preflight_text_reason (rank, n->config, reason, sizeof (reason));
+    if (alike == 0)
+        console_say (
+            "spank_tf: %s: %s did not pass the preflight: %s. Result: %s", step_name (n->step), rank->node,
+            reason,
+            preflight_text_result (n->roster, rank, n->config->preflight.warn, result, sizeof (result)));
+    else if (rank == preflight_text_first (n->roster))
+        console_say ("spank_tf: %s: preflight: all %d nodes: %s", step_name (n->step), alike, reason);
 }
 
 static void _unreached (const struct narrator *n, const struct rank *rank)
 {
-    console_say (
-        "spank_tf: %s: preflight: %s and %s do not reach each other, and both reach other nodes. Check "
-        "firewalls and routes between these two",
-        step_name (n->step), rank->node, rank->check.unreached->node);
+    const struct rank *other = rank->check.unreached;
+
+    console_say ("spank_tf: %s: preflight: %s and %s do not reach each other%s. Check firewalls and routes "
+                 "between these two",
+                 step_name (n->step), rank->node, other->node,
+                 rank->check.best && other->check.best ? ", and both reach other nodes" : "");
 }
 
 /* Hangs. */

@@ -88,6 +88,31 @@ const char *preflight_text_result (const struct roster *roster, const struct ran
     return list_text_end (&list);
 }
 
+const struct rank *preflight_text_first (const struct roster *roster)
+{
+    const struct rank *r = roster->rank, *end = r + roster->tasks;
+
+    while (r < end && !r->check.checks)
+        r++;
+    return r < end ? r : NULL;
+}
+
+int preflight_text_alike (const struct roster *roster)
+{
+    const struct rank *first = preflight_text_first (roster);
+    int nodes = 0;
+
+    for (const struct rank *r = first; r && r < roster->rank + roster->tasks; r++) {
+        if (!r->check.checks)
+            continue;
+        if (!r->suspect || r->check.found != first->check.found
+            || strcmp (r->check.text, first->check.text) != 0)
+            return 0;
+        nodes++;
+    }
+    return nodes > 1 ? nodes : 0;
+}
+
 const char *preflight_text_nodes (const struct roster *roster, const char *separator, char *buf, size_t size)
 {
     struct list_text list = { buf, size, separator, 0, 0, 0 };

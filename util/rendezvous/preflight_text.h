@@ -25,6 +25,12 @@ const char *preflight_text_reason (const struct rank *rank, const struct rendezv
 const char *preflight_text_result (const struct roster *roster, const struct rank *rank, bool warns,
                                    char *buf, size_t size);
 
+/* The first one that checks a node, or NULL. */
+const struct rank *preflight_text_first (const struct roster *roster);
+
+/* So many nodes were checked, and a check has found the same on all of them; 0: not so. */
+int preflight_text_alike (const struct roster *roster);
+
 /* "n3, n7": the nodes that have not passed, and whose tasks have no spare. Returns buf. */
 const char *preflight_text_nodes (const struct roster *roster, const char *separator, char *buf, size_t size);
 
