@@ -66,12 +66,14 @@ expects ()
 @test "without a spare the step is refused with 125, and with warn it starts" {
     write_check '! is_2 || exit 4'
     preflight 2 worker:2 "$check" touch "$work/started"
-    [ "$code" -eq 125 ] && [ ! -e "$work/started" ]
+    [ "$code" -eq 125 ]
+    [ ! -e "$work/started" ]
     expects "$check: exit code 4, and no output. Result: no spare is free for its tasks"
     expects "the preflight has refused the step, and no program was started (exit code 125). Leave bad nodes out (--exclude=$(node 2))"
     ! grep -q "first failure" "$out" || fail "a task failed: $(< "$out")"
     preflight 2 worker:2 "$check,warn" touch "$work/started"
-    [ "$code" -eq 0 ] && [ -e "$work/started" ]
+    [ "$code" -eq 0 ]
+    [ -e "$work/started" ]
     expects "its tasks start there all the same (warn)"
 }
 
@@ -90,7 +92,7 @@ expects ()
     preflight 2 worker:2 "$check" true
     expects "$check: cannot be executed: Permission denied"
     preflight 2 worker:2 "$check.not" true
-    expects "$check.not: cannot be executed: No such file or directory"
+    expects "preflight: all 2 nodes: $check.not: cannot be executed: No such file or directory"
 }
 
 # drops A B: node A drops packets that node B sends it.
