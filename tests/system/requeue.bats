@@ -169,12 +169,16 @@ prints_not ()
     prints het 'begins at step [1-9][0-9]* in run 2'
 }
 
-@test "... a limit that has changed counts" {
-    id=$(job later goes-on 2 -n2 -t 2 --tf-requeue=50 --tf-tasks=worker:2)
+# With a batch script, Slurm kills the programs that it has left.
+@test "... a limit that has changed counts, and a program gets the event of the end before the requeue" {
+    printf '#!/bin/sh\n[ ! "$SLURM_RESTART_COUNT" ] && grep "\"end\"" && sleep 4 && touch %s/notified\n' "$work" > "$work/notify"
+    chmod 755 "$work/notify"
+    id=$(job later goes-on 2 -n2 -t 2 --tf-requeue=50 --tf-tasks=worker:2 --tf-notify="$work/notify")
     eventually 30 grep -q "begins" "$work/later.out" || fail "it does not begin"
     slurm scontrol update JobId="$id" TimeLimit=1
     ended "$id" FAILED 1
     prints later 'begins at step [1-9][0-9]* in run 2'
+    [ -e "$work/notified" ] || fail "the program was killed"
 }
 
 # The node $lost of the second run's task that is not on the batch script's.

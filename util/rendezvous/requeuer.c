@@ -21,9 +21,11 @@
 #include "common/list_text.h"
 #include "common/number.h"
 #include "common/printable.h"
+#include "common/second.h"
 #include "console.h"
 #include "job/facts.h"
 #include "job/requeue.h"
+#include "notify.h"
 #include "server.h"
 
 /* A command has so long. */
@@ -32,8 +34,8 @@
 #define ATTEMPTS 6
 #define PAUSE_MS 5000
 /* Longer than all of that. */
-#define PATIENCE_MS 150000
-/* How often it is looked whether everything is written. */
+#define PATIENCE_MS 160000
+/* How often it is looked whether everything is written, and the last event's programs have ended. */
 #define LOOK_MS 5
 
 /* The child. */
@@ -370,6 +372,8 @@ void requeuer_requeue (struct server *server, const struct fact *fact)
     r->wanted = true;
     r->runs = *fact->runs;
     r->patience = deadline_in_ms (PATIENCE_MS);
+    r->notified = deadline_min (deadline_in_ms (NOTIFY_SECONDS * SECOND_MS),
+                                (struct deadline){ server->job->requeue.end - COMMAND_MS });
     for (int i = 0; i < fact->count; i++)
         if (requeue_is_new_node (fact, i))
             list_text_add (&list, fact->ranks[i].rank->node);
@@ -427,6 +431,9 @@ void requeuer_check (struct server *server)
     if (r->child > 0 && r->fd < 0 && waitpid (r->child, NULL, WNOHANG) != 0)
         r->child = 0;
     if (!r->wanted || r->fd >= 0 || !console_is_written ())
+        return;
+    /* With the batch script, Slurm kills them. But time is left for the commands. */
+    if (notify_has_last () && !deadline_passed (r->notified))
         return;
     r->wanted = false;
     if (!_start_scontrol (server, true))
