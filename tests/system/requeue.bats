@@ -158,13 +158,19 @@ prints_not ()
     [ -z "$output" ] || fail "srun prints $output"
 }
 
-@test "... each job of an array, and a heterogeneous job as a whole" {
-    array=$(job array.%a goes-on 2 -n2 -a 1-2 -o "$work/array.%a.out" --tf-requeue=45 --tf-tasks=worker:2)
+# The last job of an array has the number of the whole array.
+@test "... a job of an array alone, and a heterogeneous job as a whole" {
+    array=$(job array.%a goes-on 2 -n2 -t 5 -a 1-2 -o "$work/array.%a.out" --tf-requeue=45 --tf-tasks=worker:2)
     het=$(srun=--het-group=0,1 job het goes-on 2 -n1 --tf-requeue=45 --tf-tasks=worker:2 : -n1)
-    ended "${array}_1" FAILED 1
-    ended "${array}_2" FAILED 1
+    job=${array}_2
+    eventually 30 grep -q "begins" "$work/array.2.out" || fail "it does not begin"
+    job_shows "JobId=$array " || fail "it has a number of its own: $(slurm scontrol show job "$job")"
+    slurm scontrol update JobId="$job" TimeLimit=1
+    ended "$job" FAILED 1
     ended "$het" FAILED 1
-    prints array.1 'begins at step [1-9][0-9]* in run 2'
+    job=${array}_1
+    job_shows "Restarts=0 " || fail "the other one is requeued: $(slurm scontrol show job "$job")"
+    slurm scancel "$job"
     prints array.2 'begins at step [1-9][0-9]* in run 2'
     prints het 'begins at step [1-9][0-9]* in run 2'
 }
