@@ -15,10 +15,11 @@ setup_file ()
 
     ! slurm_is_from 25.11 || expedite=(--conf SlurmctldParameters=enable_expedited_requeue)
     export SPANK_TF_CLUSTER=$BATS_FILE_TMPDIR/cluster
-    # Exit code 42 is Slurm's reason for a requeue, too.
+    # Exit code 42 is Slurm's reason for a requeue, too, and so are urgent jobs.
     # A requeued job waits until its credentials have expired, by default two minutes.
     start_cluster --nodes 4 --conf RequeueExit=42 --conf "AuthInfo=socket=$SPANK_TF_CLUSTER/munge/socket,cred_expire=5" \
-        "${expedite[@]}"
+        --conf PreemptType=preempt/partition_prio --conf PreemptMode=REQUEUE --conf "PartitionName=low Nodes=ALL GraceTime=60" \
+        --conf "PartitionName=urgent Nodes=ALL PriorityTier=9" "${expedite[@]}"
     # program HOW RUN: a training that says its steps, and saves them when it is asked to. In the job's RUN-th run it is done.
     # HOW: goes-on; forgets (it begins again at step 0); fails (it exits with 1 when it is asked).
     cat > "$SPANK_TF_CLUSTER/work/program" <<'END'
@@ -185,6 +186,24 @@ prints_not ()
     ended "$id" FAILED 1
     prints later 'begins at step [1-9][0-9]* in run 2'
     [ -e "$work/notified" ] || fail "the program was killed"
+}
+
+# Slurm asks first, with --signal up to half a minute early, and requeues a job that exits with 42 itself.
+@test "... nothing happens twice with RequeueExit, --signal and preemption" {
+    tail='exit $?'
+    signal=$(job signal goes-on 2 -n2 -t 2 -w "$(node 1)" --signal=TERM@50 --tf-requeue=15 --tf-tasks=worker:2)
+    preempted=$(job preempted goes-on 2 -n2 -t 2 -w "$(node 2)" -p low --tf-requeue=15 --tf-tasks=worker:2)
+    eventually 60 grep -q "begins" "$work/signal.out" || fail "it does not begin"
+    eventually 60 grep -q "begins" "$work/preempted.out" || fail "it does not begin"
+    slurm scontrol update JobId="$signal" TimeLimit=1
+    slurm srun -Q -p urgent -w "$(node 2)" --exclusive true
+    ended "$signal" COMPLETED 1
+    ended "$preempted" COMPLETED 1
+    for name in signal preempted; do
+        prints $name 'the job is not requeued by spank-tf, because Slurm asked the tasks to end before --tf-requeue=15 did'
+        prints $name 'begins at step [1-9][0-9]* in run 2'
+        prints_not $name 'The job is requeued'
+    done
 }
 
 # The node $lost of the second run's task that is not on the batch script's.
