@@ -9,6 +9,7 @@ load ../system/launch
 load ../system/nodes
 load versions
 load resume
+load torch
 
 setup_file ()
 {
@@ -16,7 +17,7 @@ setup_file ()
     # A requeued job waits until its credentials have expired, by default two minutes.
     start_cluster --nodes 4 --conf "AuthInfo=socket=$SPANK_TF_CLUSTER/munge/socket,cred_expire=5"
     cp "$tests"/../contrib/python/spank_tf_watchdog.py \
-        "$tests"/tensorflow/keras_jax_steps.py "$SPANK_TF_CLUSTER/work"
+        "$tests"/tensorflow/{keras_jax,lightning}_steps.py "$SPANK_TF_CLUSTER/work"
 }
 
 after_test ()
@@ -51,7 +52,7 @@ three_runs ()
         --open-mode=append -o "$out" --tf-tasks="$3" --tf-restart=2,any --tf-requeue=90 --tf-watchdog=600 <<< "#!/bin/bash
 export saved=$SPANK_TF_CLUSTER/work/$BATS_TEST_NUMBER.saved steps=100000
 [ \"\${SLURM_RESTART_COUNT-0}\" -lt 2 ] || steps=\$((\$(sed -n 's/^$1: step \([0-9]*\),.*/\1/p' $out | tail -n 1) + 50))
-srun --no-kill sh -c '[ \$SLURM_TF_ROLE != evaluator ] || exec sleep 1000; exec python $5'") || fail "sbatch fails"
+srun --no-kill sh -c '[ \$SLURM_TF_ROLE = evaluator ] || exec python $5; until grep -q \": done, \" $out; do sleep 1; done'") || fail "sbatch fails"
     for run in 1 2; do
         eventually 250 has_done "$1" $((begun + 20)) "$out" || fail "no 20 steps in run $run: $(tail -n 40 "$out")"
         shorten
@@ -76,4 +77,13 @@ srun --no-kill sh -c '[ \$SLURM_TF_ROLE != evaluator ] || exec sleep 1000; exec 
     why=$("$tests/../contrib/tensorflow-env" jax 2>&1 > /dev/null) || skip "JAX cannot be installed: ${why##*$'\n'}"
     # shellcheck disable=SC2016  # for the job's shell
     three_runs 'worker 0' "$(venv jax)/bin" worker:3,spare 100 'keras_jax_steps.py $saved.npz $steps 0.1'
+}
+
+@test "Lightning goes on in three runs, with an evaluator" {
+    install_torch
+    # shellcheck disable=SC2086  # several words
+    venv_with $lightning_packages
+    # shellcheck disable=SC2016  # for the job's shell
+    three_runs 'worker 0' "$venv/bin" worker:2,chief,evaluator 100 \
+        'lightning_steps.py $saved $steps 0.1'
 }
