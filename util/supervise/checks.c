@@ -68,6 +68,7 @@ void checks_begin (struct checks *c, struct lives *lives, int64_t now)
         .number = c->order.number, .result = CHECK_UNABLE, .sent = c->order.sent, .clock = c->came
     };
     c->used = 0;
+    c->clean = false;
     c->due = now + _seconds (c) * SECOND_MS;
     if (pipe2 (pair, O_CLOEXEC) < 0)
         errtext_set (&err, "%s", strerror (errno));
@@ -155,6 +156,7 @@ void checks_ended (struct checks *c, int status, int64_t now)
     char text[64];
 
     checks_read (c);
+    c->clean = c->order.port > 0;
     if (status == 0)
         c->report.result = CHECK_PASSED;
     else if (!*c->report.text) {

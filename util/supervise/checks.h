@@ -25,6 +25,7 @@ struct checks {
     int64_t due; /* when its time is over, or when to look again for what it has left */
     int64_t last; /* ... if it has ended: so long */
     bool ends; /* it has, or its time was over */
+    bool clean; /* ... and it has left nothing: the check of a link starts no process */
     char line[FAILURE_TEXT_MAX + 64]; /* of its output, the present one */
     size_t used;
     struct check_report report; /* of the present one until it ends, and then of the last one */

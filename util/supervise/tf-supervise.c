@@ -651,7 +651,7 @@ static void _look_at_check (struct supervisor *s)
     checks_read (c);
     if (checks_kill (c, _now ())) {
         /* A look at all of /proc takes a while on a node with many processes. */
-        if ((left = _has_descendants (s)))
+        if ((left = !c->clean && _has_descendants (s)))
             descendants_kill (_apart (s));
         if (checks_finish (c, left, _now ()))
             _tell (s);
