@@ -73,7 +73,7 @@ job_has_ended ()
 {
     local shown
 
-    shown=$(slurm scontrol -o show job "$1") && ! grep -qE 'JobState=(PENDING|CONFIGURING|RUNNING|COMPLETING|REQUEUED|SUSPENDED)' <<< "$shown"
+    shown=$(slurm scontrol -o show job "$1") && ! grep -qE 'JobState=(PENDING|CONFIGURING|RUNNING|COMPLETING|REQUEUED|SIGNALING|SUSPENDED)' <<< "$shown"
 }
 
 # Replace the plugin's arguments in plugstack.conf by these.
