@@ -37,7 +37,8 @@ static int64_t _arrival (int connection, enum side to)
 
     if (node->dead)
         return NEVER;
-    at = moment_last (at, node->cut_until + (wire_is_cut (node) ? events_below (500) : 0));
+    /* Behind what was on its way when the path was cut again. */
+    at = moment_last (at, node->cut_until + (wire_is_cut (node) ? 1 + events_below (500) : 0));
     return c->last[to] = moment_last (at, c->last[to]);
 }
 

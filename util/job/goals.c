@@ -76,7 +76,8 @@ static int _code (const struct job *job, const struct rank *rank, const struct g
     }
     if (code == 0)
         code = job->owed_code;
-    return code == exit_report_code (&rank->said) ? GOAL_OWN_CODE : code;
+    /* Without a life of its own it has no code. */
+    return rank->has >= 0 && code == exit_report_code (&rank->said) ? GOAL_OWN_CODE : code;
 }
 
 /* Goals. */

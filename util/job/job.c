@@ -193,8 +193,12 @@ static void _take_unbegun (struct job *job, struct place *p, const struct status
 {
     if (status->life.life < 0 && !status->life.asked_signal)
         _take_end (job, p, status, status->report.kind == EXIT_REPORT_STOPPED ? &unstarted : &status->report);
-    else
+    else {
+        /* Its end is this one, not that of a connection. */
+        if (p->life.number == 0)
+            _note_end (job, p->rank, job->now, NULL, status->life.asked_signal);
         restarts_withdraw (job, p, &status->report);
+    }
 }
 
 /* It waits, or is kept: what its life had left is stopped, or no other one can begin. */

@@ -776,7 +776,9 @@ void machine_start (struct machine *m, const struct supervisor_config *config, i
     if (m->config->spare || m->config->options.preflight) {
         m->idle = true;
         m->goal.life = GOAL_NO_LIFE;
-        _end_as (m, (struct exit_report){ .kind = EXIT_REPORT_STOPPED }, 0);
+        /* If it never hears of its first life, its work is not done. */
+        _end_as (m, (struct exit_report){ .kind = EXIT_REPORT_STOPPED },
+                 config->spare ? 0 : W_EXITCODE (1, 0));
     } else
         _add (m, EFFECT_BEGIN)->number = m->next;
 }
