@@ -160,7 +160,9 @@ const char *the_ledger_is_the_truth (const struct history *h)
 {
     const struct ledger *l = &h->ledger;
     const struct plan *plan = h->plan;
-    int64_t total = h->ledger_at - h->begin, tolerance;
+    /* The nodes may be checked again before a restart. */
+    int64_t total = h->ledger_at - h->begin, tolerance,
+            stood = l->ms[LEDGER_PAUSING] + l->ms[LEDGER_NOTICING] + l->ms[LEDGER_PREFLIGHT];
     struct truth t = { .last = plan->config.task.preflight ? LEDGER_PREFLIGHT : LEDGER_STARTING };
 
     if (!h->has_ledger)
@@ -182,15 +184,15 @@ const char *the_ledger_is_the_truth (const struct history *h)
     if (!_is_near (t.ms[LEDGER_PROGRESS], l->ms[LEDGER_PROGRESS], tolerance)
         || !_is_near (t.ms[LEDGER_REPEATED], l->ms[LEDGER_REPEATED], tolerance)
         || !_is_near (t.ms[LEDGER_STARTING], l->ms[LEDGER_STARTING], tolerance)
-        || !_is_near (t.ms[LEDGER_PREFLIGHT], l->ms[LEDGER_PREFLIGHT], tolerance)
+        || l->ms[LEDGER_PREFLIGHT] < t.ms[LEDGER_PREFLIGHT] - tolerance
         || !_is_near (t.ms[LEDGER_WAITING], l->ms[LEDGER_WAITING], tolerance)
-        || !_is_near (t.ms[LEDGER_PAUSING], l->ms[LEDGER_PAUSING] + l->ms[LEDGER_NOTICING], tolerance))
+        || !_is_near (t.ms[LEDGER_PAUSING] + t.ms[LEDGER_PREFLIGHT], stood, tolerance))
         return oracle_tell (
             "progress %d, repeated %d, starting %d, waiting %d, stood %d; the ledger has %d, %d, %d, %d, %d",
             (int)t.ms[LEDGER_PROGRESS], (int)t.ms[LEDGER_REPEATED], (int)t.ms[LEDGER_STARTING],
-            (int)t.ms[LEDGER_WAITING], (int)t.ms[LEDGER_PAUSING], (int)l->ms[LEDGER_PROGRESS],
-            (int)l->ms[LEDGER_REPEATED], (int)l->ms[LEDGER_STARTING], (int)l->ms[LEDGER_WAITING],
-            (int)(l->ms[LEDGER_PAUSING] + l->ms[LEDGER_NOTICING]));
+            (int)t.ms[LEDGER_WAITING], (int)(t.ms[LEDGER_PAUSING] + t.ms[LEDGER_PREFLIGHT]),
+            (int)l->ms[LEDGER_PROGRESS], (int)l->ms[LEDGER_REPEATED], (int)l->ms[LEDGER_STARTING],
+            (int)l->ms[LEDGER_WAITING], (int)stood);
     if (!_is_near (t.repeated, l->repeated_steps, (t.rounds + 1) * (2 + REPORT_MS / plan->sign_ms)))
         return "another number of steps was done twice";
     return NULL;
