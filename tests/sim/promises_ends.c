@@ -110,6 +110,9 @@ static bool _is_owed (const struct history *h, const struct note *left)
     const int *place = h->place[h->generations - 1];
     bool ended[MOST_RANKS] = { false }, told[MOST_RANKS] = { false };
 
+    /* Before its first life a task has done nothing. */
+    for (int i = 0; i < h->plan->tasks; i++)
+        ended[i] = h->plan->config.task.preflight;
     for (const struct note *note = h->note; note < left; note++)
         if (note->kind == TOLD && (note->number == FACT_LOST || note->number == FACT_DECIDED)
             && note->rank >= 0)

@@ -50,10 +50,21 @@ static bool _is_saved (int status)
     return code == 0 || code == 42 || code == 128 + SIGTERM;
 }
 
-/* Its end ends the chain, if it was asked to save. */
-static bool _spoils (const struct plan *plan, const struct note *note)
+/* The same page: "A task that waits for a restart continues in the next run." */
+static bool _is_stopped (const struct history *h, const struct note *end)
 {
-    if (note->place < 0 || !oracle_is_member (plan, note->place) || note->cause == BY_SUPERVISOR)
+    for (const struct note *note = h->note; note < end; note++)
+        if (note->kind == TOLD_TO_STOP && note->rank == end->rank && note->life == end->life)
+            return true;
+    return end->cause == BY_SUPERVISOR || oracle_loses_slurmstepd (h, end->rank, end->at);
+}
+
+/* Its end ends the chain, if it was asked to save. */
+static bool _spoils (const struct history *h, const struct note *note)
+{
+    const struct plan *plan = h->plan;
+
+    if (note->place < 0 || !oracle_is_member (plan, note->place) || _is_stopped (h, note))
         return false;
     if (plan->kind[note->place] == RULES_PS)
         return note->status != 0;
@@ -86,7 +97,7 @@ const char *a_job_goes_on_only_if_it_has_saved (const struct history *h)
         /* Its time is over. */
         if (note->kind == DISTURBED && note->status == CANCEL && note->at <= requeue->at)
             return NULL;
-        if (note->kind != ENDED || !_spoils (plan, note))
+        if (note->kind != ENDED || !_spoils (h, note))
             continue;
         unsaved = note->at > save->at && !_may_be_over (h, note) ? note : unsaved;
         /* Its report may have come later, as that of a ps whose failure ended the job. */
