@@ -163,7 +163,8 @@ struct check {
     bool told; /* that of the node itself was made */
     struct rank *partner; /* in this round, or NULL: of another node */
     bool serves; /* ... which connects */
-    int partners, best; /* so many until now, and the highest rate with one, in kB/s */
+    int partners, reached; /* so many until now, and so many that it reached */
+    int best; /* the highest rate with one, in kB/s */
     struct rank *unreached; /* the first one that was not reached, or NULL */
     enum finding found;
     int value, expected;

@@ -227,6 +227,7 @@ static int _different_rounds (const struct job *job)
 static void _note_link (struct rank *r, int rate, bool is_other)
 {
     r->check.partners += is_other;
+    r->check.reached += is_other && rate > 0;
     if (rate == 0 && !r->check.unreached)
         r->check.unreached = r->check.partner;
     else if (rate > 0 && r->check.unreached == r->check.partner)
@@ -262,10 +263,12 @@ static int _median_rate (const struct job *job)
     return median;
 }
 
-/* Slow with each of its partners, of whom it has two at least; or it reaches none, as perhaps all others. */
+/* Slow with two at least, and with each that it reaches; or it reaches none of two, as perhaps all others. */
 static bool _is_slow (const struct rank *r, int rate)
 {
-    return _is_good (r) && r->check.partners > 1 && (r->check.best == 0 || r->check.best < rate / SLOWER);
+    if (!_is_good (r))
+        return false;
+    return r->check.reached > 1 ? r->check.best < rate / SLOWER : r->check.partners > 1 && r->check.best == 0;
 }
 
 /* One may be; or it has met only nodes that are. */
