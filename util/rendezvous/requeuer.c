@@ -115,6 +115,9 @@ static bool _show (struct shown *shown, const char *job)
     if ((next = strstr (text, "\n\n")))
         *next = '\0';
     _take_value (shown->state, sizeof (shown->state), text, " JobState=", " \n");
+    /* While --signal is being delivered. */
+    if (strcmp (shown->state, "SIGNALING") == 0)
+        strcpy (shown->state, "RUNNING");
     _take_value (shown->end, sizeof (shown->end), text, " EndTime=", " \n");
     _take_value (shown->limit, sizeof (shown->limit), text, " TimeLimit=", " \n");
     _take_value (shown->batch, sizeof (shown->batch), text, " BatchFlag=", " \n");

@@ -102,7 +102,7 @@ static bool _is_one_of (const char *state, const char *words)
 
 bool job_runs (const struct job_info *job)
 {
-    return _is_one_of (job->state, "RUNNING SUSPENDED COMPLETING STOPPED");
+    return _is_one_of (job->state, "RUNNING SIGNALING SUSPENDED COMPLETING STOPPED");
 }
 
 bool job_is_over (const struct job_info *job)

@@ -147,8 +147,11 @@ static bool _is_abandoned (bool *may_requeue)
                 arg.step, arg.host);
         return false;
     }
-    if (!(line = _line_of_job ()) || !_shows (line, "JobState=RUNNING") || !_shows (line, "BatchFlag=1")
-        || _shows (line, "NodeList=(null)") || !(nodes = strstr (line, " NodeList=")))
+    /* SIGNALING: while Slurm delivers --signal, for which it waits for the node that has died. */
+    if (!(line = _line_of_job ())
+        || (!_shows (line, "JobState=RUNNING") && !_shows (line, "JobState=SIGNALING"))
+        || !_shows (line, "BatchFlag=1") || _shows (line, "NodeList=(null)")
+        || !(nodes = strstr (line, " NodeList=")))
         return false;
     _name_job (line);
     *may_requeue = _shows (line, "Requeue=1");
