@@ -54,13 +54,27 @@ static bool _is_found (const struct plan *plan, int node)
     return plan->health[node] != HEALTHY && plan->firewall[0] < 0 && able > 2 && 2 * bad < able;
 }
 
+/* All others whose links are checked are deaf, or behind a firewall. */
+static bool _reaches_none (const struct plan *plan, int node)
+{
+    for (int i = 0; i < plan->nodes; i++) {
+        bool firewall = (i == plan->firewall[0] && node == plan->firewall[1])
+                        || (i == plan->firewall[1] && node == plan->firewall[0]);
+
+        if (i != node && !_fails_alone (plan, i) && plan->health[i] != DEAF && !firewall)
+            return false;
+    }
+    return true;
+}
+
 /* As at the beginning. */
 static int _spares_on_good_nodes (const struct plan *plan)
 {
     int spares = 0;
 
     for (int i = 0; i < plan->tasks; i++)
-        spares += plan->kind[i] == RULES_SPARE && plan->health[plan->node[i]] == HEALTHY;
+        spares += plan->kind[i] == RULES_SPARE && plan->health[plan->node[i]] == HEALTHY
+                  && !_reaches_none (plan, plan->node[i]);
     return spares;
 }
 
@@ -110,19 +124,6 @@ const char *a_bad_spare_is_not_used (const struct history *h)
             return oracle_broken (note, "gets a place on a bad node", plan->node[note->rank] + 1);
     }
     return NULL;
-}
-
-/* All others whose links are checked are deaf, or behind a firewall. */
-static bool _reaches_none (const struct plan *plan, int node)
-{
-    for (int i = 0; i < plan->nodes; i++) {
-        bool firewall = (i == plan->firewall[0] && node == plan->firewall[1])
-                        || (i == plan->firewall[1] && node == plan->firewall[0]);
-
-        if (i != node && !_fails_alone (plan, i) && plan->health[i] != DEAF && !firewall)
-            return false;
-    }
-    return true;
 }
 
 /*
