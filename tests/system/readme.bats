@@ -134,6 +134,7 @@ gpus_of ()
 {
     case $1 in
         MultiWorkerMirroredStrategy)    printf 'worker 4\n%.0s' 1 2 ;;
+        *"two GPUs for each task")      printf 'worker 2\n%.0s' {1..4} ;;
         "Keras 3 on JAX, "*)            printf 'worker 4\n%.0s' {1..8} ;;
         ParameterServerStrategy)        printf '%s\n' 'chief 0' 'ps 0' 'worker 1'{,,,,,,,} ;;
         *)                              fail "a row that this test does not know: $1" >&2 ;;
@@ -151,7 +152,7 @@ gpus_of ()
         [ "$status" -eq 0 ] || fail "this fails: $command"
         diff <(gpus_of "$strategy") <(sort <<< "$output") || fail "other tasks: $command"
     done < <(table "$guide/frameworks.md" "## How many tasks on a node")
-    [ "$count" -eq 3 ] || fail "$count rows are found"
+    [ "$count" -eq 4 ] || fail "$count rows are found"
 }
 
 # The roles that the first column of a row describes.
