@@ -144,10 +144,14 @@ static bool _has_saved (const struct exit_report *report)
            || (report->kind == EXIT_REPORT_SIGNAL && report->number == SIGTERM);
 }
 
-/* It was asked, and the job waits for it; if it waits for none (--tf-stop=never), for all of the cluster. */
+/*
+ * It was asked, or srun's end has cut it short, and the job waits for it; if it waits for none
+ * (--tf-stop=never), for all of the cluster.
+ */
 static bool _counts (const struct job *job, const struct place *p)
 {
-    return (job->aim == FINISH_NOT ? !p->beside : p->duty.awaited) && p->end.at > job->requeue.saves;
+    return (job->aim == FINISH_NOT ? !p->beside : p->duty.awaited)
+           && (p->end.at > job->requeue.saves || p->rank->cut);
 }
 
 /* Whenever that was. Not one that was asked to save before it had begun. */
