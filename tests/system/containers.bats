@@ -84,7 +84,8 @@ END
     [ "$status" -eq 0 ] && [[ $stderr == "slurmstepd: spank_tf: step "*": $named" ]] || fail "not this line alone"
     # One task has none that would reach it.
     run --separate-stderr slurm srun -Q -n1 --tf-tasks=worker --tf-restart=1 bwrap --unshare-user --unshare-net --dev-bind / / sleep 3
-    [ "$status" -eq 0 ] && [ -z "$stderr" ]
+    [ "$status" -eq 0 ]
+    [ -z "$stderr" ]
 }
 
 # What enroot's hook 50-slurm-pmi.sh, and one for PyTorch, have written for the first task of a node.

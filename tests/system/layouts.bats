@@ -155,7 +155,8 @@ END
 
 @test "-l labels every line with its rank" {
     run --separate-stderr slurm srun -Q -l -N2 -n3 --tf-tasks=ps,worker:2 "$task_check" --roles=ps,worker,worker
-    [ "$status" -eq 0 ] && [ -z "$stderr" ]
+    [ "$status" -eq 0 ]
+    [ -z "$stderr" ]
     [ "$(grep -cE '^([0-2]): task-check: rank \1 .* ok' <<< "$output")" -eq 3 ] || fail "the labels are not the ranks"
 }
 

@@ -192,5 +192,6 @@ in_containers ()
     [ ! -e "$SPANK_TF_CLUSTER/work/started" ]
     # One that is alone needs no network.
     run --separate-stderr slurm srun -Q -n1 --tf-tasks=worker true
-    [ "$status" -eq 0 ] && [ -z "$stderr" ]
+    [ "$status" -eq 0 ]
+    [ -z "$stderr" ]
 }

@@ -155,7 +155,8 @@ END
 
 @test "a task's environment has no variable of it" {
     run --separate-stderr slurm srun -Q -n1 --tf-tasks=worker --tf-log-dir="$logs" env
-    [ "$status" -eq 0 ] && grep -q ^TF_CONFIG= "$work/$logs/worker0.log"
+    [ "$status" -eq 0 ]
+    grep -q ^TF_CONFIG= "$work/$logs/worker0.log"
     run grep -iE '^[^=]*log_?dir' "$work/$logs/worker0.log"
     [ "$status" -eq 1 ] || fail "there is a variable"
 }
@@ -224,11 +225,14 @@ same_as_srun ()
             fail "%$letter: $stderr"
     done
     run --separate-stderr slurm env HOME=/home/anna srun -n1 --tf-tasks=worker --tf-log-dir='~/logs' true
-    [ "$status" -ne 0 ] && [[ $stderr == *'--tf-log-dir: the shell does not replace ~ here; /home/anna/logs is needed'* ]]
+    [ "$status" -ne 0 ]
+    [[ $stderr == *'--tf-log-dir: the shell does not replace ~ here; /home/anna/logs is needed'* ]]
     run --separate-stderr slurm srun -n1 --tf-tasks=worker --tf-log-dir='logs/$SLURM_JOB_ID' true
-    [ "$status" -ne 0 ] && [[ $stderr == *'--tf-log-dir: the shell does not replace $SLURM_JOB_ID here; write its value, or a pattern such as %j'* ]]
+    [ "$status" -ne 0 ]
+    [[ $stderr == *'--tf-log-dir: the shell does not replace $SLURM_JOB_ID here; write its value, or a pattern such as %j'* ]]
     run --separate-stderr slurm srun -n1 --tf-tasks=worker --tf-log-dir='~anna/logs' true
-    [ "$status" -ne 0 ] && [[ $stderr == *'--tf-log-dir: the shell does not replace ~ here; an absolute path is needed'* ]]
+    [ "$status" -ne 0 ]
+    [[ $stderr == *'--tf-log-dir: the shell does not replace ~ here; an absolute path is needed'* ]]
     [ ! -e "$work/~" ]
 }
 

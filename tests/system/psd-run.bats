@@ -184,7 +184,8 @@ worked ()
 
 serves ()
 {
-    [ -s "$work/$out/server0.log" ] && [ -s "$work/$out/worker0.log" ]
+    [ -s "$work/$out/server0.log" ]
+    [ -s "$work/$out/worker0.log" ]
 }
 
 # Send a signal until the process has ended; srun needs two SIGINT within a second: ended_by

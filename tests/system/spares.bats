@@ -319,7 +319,8 @@ spare 0 stopped" ] || fail "the tasks do not end so with $stop"
     make_lives
     run --separate-stderr slurm timeout 60 srun -Q --export=ALL --no-kill -N1 --tf-tasks=worker --tf-restart=1 --tf-show sh -c "$begin" \
         : -N1 --tf-tasks=worker,spare -n2 sh -c "$begin"
-    [ "$status" -eq 0 ] && [ "$(task_ends <<< "$stderr" | cut -d' ' -f2-)" = "worker 0 exit 0
+    [ "$status" -eq 0 ]
+    [ "$(task_ends <<< "$stderr" | cut -d' ' -f2-)" = "worker 0 exit 0
 worker 1 exit 0
 spare 0 stopped" ] || fail "not a spare"
 }

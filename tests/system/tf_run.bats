@@ -49,7 +49,8 @@ refused ()
     run --separate-stderr tf_run --tf-tasks=ps,wroker srun -n2 ./by-role ps='mark started'
     refused '--tf-tasks: "wroker" (item 2) is not a TensorFlow role; did you mean "worker"?'
     run --separate-stderr tf_run --tf-tasks=worker:2,ps,ps:0 srun -n2 ./by-role worker='mark started'
-    [ "$status" -eq 1 ] && [ ! -e "$work/mark.started" ]
+    [ "$status" -eq 1 ]
+    [ ! -e "$work/mark.started" ]
     run --separate-stderr tf_run --tf-taks=worker:2 srun -n2 ./by-role worker='mark started'
     refused '--tf-taks: unknown option; tf-run --help lists all'
     run --separate-stderr tf_run --tf-tasks=worker:2 ./by-role worker='mark started'
@@ -61,25 +62,30 @@ refused ()
 
 @test "a list that does not fit the step ends it with a line" {
     run --separate-stderr tf_run --tf-tasks=ps,worker srun -Q -n3 ./by-role worker='mark started'
-    [ "$status" -ne 0 ] && [ ! -e "$work/mark.started" ]
+    [ "$status" -ne 0 ]
+    [ ! -e "$work/mark.started" ]
     [[ $stderr == *'has 3 tasks, but --tf-tasks lists 2 (ps,worker)'* ]] || fail "no such line"
 }
 
 # bats test_tags=core
 @test "without a list it is srun" {
     run --separate-stderr tf_run srun -Q -n2 sh -c 'env | grep -c SLURM_TF_; exit 4'
-    [ "$status" -eq 4 ] && [ "$output" = $'0\n0' ]
+    [ "$status" -eq 4 ]
+    [ "$output" = $'0\n0' ]
     run --separate-stderr tf_run --tf-tasks=none srun -Q -n2 sh -c 'env | grep -c SLURM_TF_; exit 4'
-    [ "$status" -eq 4 ] && [ "$output" = $'0\n0' ]
+    [ "$status" -eq 4 ]
+    [ "$output" = $'0\n0' ]
     run --separate-stderr tf_run --tf-show srun -lQ sh -c 'exit 5'
     [ "$status" -eq 5 ] && [[ $stderr != *spank_tf* ]] || fail "srun -Q says something"
     run --separate-stderr tf_run --tf-show srun sh -c 'exit 5'
-    [ "$status" -eq 5 ] && [ "${stderr_lines[0]}" = 'tf-run: spank_tf: --tf-show: no effect without --tf-tasks' ]
+    [ "$status" -eq 5 ]
+    [ "${stderr_lines[0]}" = 'tf-run: spank_tf: --tf-show: no effect without --tf-tasks' ]
 }
 
 @test "its process is srun's, and the tasks do not see its variables" {
     run --separate-stderr tf_run --tf-tasks=worker srun -Q sh -c 'env | grep -E "^SLURM_TF_(RENDEZVOUS|RUN|LOG_DIR)="; true'
-    [ "$status" -eq 0 ] && [ -z "$output" ]
+    [ "$status" -eq 0 ]
+    [ -z "$output" ]
     # shellcheck disable=SC2016  # $$ is the shell's there
     run --separate-stderr slurm sh -c 'echo $$; exec "$@"' sh "$TF_RUN" --tf-tasks=worker \
         srun -Q sh -c 'echo "$SLURM_TASK_PID $$"; ps -o ppid= -p $PPID > /dev/null'
@@ -104,7 +110,8 @@ refused ()
     run --separate-stderr tf_run --tf-tasks=worker srun -Q ./by-role worker='kill -TERM $$'
     [ "$status" -eq 143 ]
     run --separate-stderr tf_run --tf-tasks=worker srun -Q ./no-such-program
-    [ "$status" -eq 2 ] && [[ $stderr == *'execve(): /'*'/./no-such-program: No such file or directory'* ]]
+    [ "$status" -eq 2 ]
+    [[ $stderr == *'execve(): /'*'/./no-such-program: No such file or directory'* ]]
     run --separate-stderr tf_run --tf-tasks=worker srun -Q /etc/passwd
     [ "$status" -eq 13 ]
 }
@@ -127,8 +134,10 @@ refused ()
 @test "--tf-log-dir: each task has its file" {
     run --separate-stderr tf_run --tf-tasks=worker:2 --tf-log-dir=logs srun -Q -N2 ./by-role \
         worker0='echo zero' worker1='echo one >&2'
-    [ "$status" -eq 0 ] && [ -z "$output" ]
-    [ "$(< "$work/logs/worker0.log")" = zero ] && [ "$(< "$work/logs/worker1.log")" = one ]
+    [ "$status" -eq 0 ]
+    [ -z "$output" ]
+    [ "$(< "$work/logs/worker0.log")" = zero ]
+    [ "$(< "$work/logs/worker1.log")" = one ]
     [[ $(head -n 1 "$work/logs/master.log") =~ step\ [0-9]+\.0\ begins ]] || fail "master.log does not have the step"
 }
 
@@ -148,12 +157,14 @@ END
 @test "stdin goes to the tasks" {
     # shellcheck disable=SC2016  # of that shell
     run --separate-stderr slurm sh -c 'echo text | "$@"' sh "$TF_RUN" --tf-tasks=worker:2 srun -Q -n2 cat
-    [ "$status" -eq 0 ] && [ "$output" = $'text\ntext' ]
+    [ "$status" -eq 0 ]
+    [ "$output" = $'text\ntext' ]
 }
 
 @test "--pty" {
     run --separate-stderr slurm script -qec "'$TF_RUN' --tf-tasks=worker srun -Q --pty tty" /dev/null
-    [ "$status" -eq 0 ] && [[ $output == */dev/pts/* ]]
+    [ "$status" -eq 0 ]
+    [[ $output == */dev/pts/* ]]
 }
 
 # bats test_tags=core,release
@@ -175,7 +186,8 @@ END
     run --separate-stderr slurm timeout 60 sh -c '"$@" & pid=$!; until [ -e mark.started ]; do sleep 0.1; done
         kill -INT $pid; sleep 0.2; kill -INT $pid; wait $pid' sh \
         "$TF_RUN" --tf-tasks=ps,worker srun -Q -n2 ./by-role worker='mark started; sleep 1000'
-    [ "$status" -ne 0 ] && [ "$status" -ne 124 ]
+    [ "$status" -ne 0 ]
+    [ "$status" -ne 124 ]
 }
 
 # bats test_tags=core
@@ -246,10 +258,12 @@ with_scontrol ()
 @test "where srun has the plugin, the plugin does it" {
     site_arguments
     run --separate-stderr tf_run --tf-tasks=ps,worker --tf-show srun -n2 "$task_check" --roles=ps,worker
-    [ "$status" -eq 0 ] && all_ok "$output" 2
+    [ "$status" -eq 0 ]
+    all_ok "$output" 2
     [[ $stderr == *'tf-run: spank_tf: srun has the plugin, which does this'* ]] || fail "tf-run does not say so"
     run --separate-stderr tf_run --tf-tasks=ps,worker srun -Q -n2 "$task_check" --roles=ps,worker
     all_tasks_ok ps,worker
     run --separate-stderr tf_run --tf-tasks=ps,worker srun -Q -n3 "$task_check"
-    [ "$status" -ne 0 ] && [[ $stderr == *'has 3 tasks'* ]]
+    [ "$status" -ne 0 ]
+    [[ $stderr == *'has 3 tasks'* ]]
 }
