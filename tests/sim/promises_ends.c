@@ -292,7 +292,7 @@ const char *the_first_failure_is_the_first (const struct history *h)
             who = i;
         }
     /* What fails later may have failed because of the hang; and a report takes its time. */
-    if (!named || who < 0 || named->rank == who || first > hung - plan->delay - 400)
+    if (!named || who < 0 || named->rank == who || first > hung - plan->delay - plan->tee - 400)
         return NULL;
     if (named->rank >= 0 && last[named->rank] && last[named->rank]->at <= first + plan->delay + 400)
         return NULL;

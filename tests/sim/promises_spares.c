@@ -102,10 +102,14 @@ static bool _are_enough (const struct history *h, const struct note *loss)
     const struct plan *plan = h->plan;
     const struct disturbance *d = &plan->disturbance[loss->number];
     int node = d->kind == DIE ? d->target : plan->node[d->target], spares = 0;
+    bool suspect[MOST_NODES] = { false };
 
+    EACH (note, h)
+        if (note->kind == TOLD && note->number == FACT_SUSPECT && note < loss)
+            suspect[plan->node[note->rank]] = true;
     /* Those of bad nodes are not used, and others may have been needed for its tasks. */
     for (int i = 0; i < plan->tasks; i++) {
-        bool bad = plan->health[plan->node[i]] != HEALTHY;
+        bool bad = plan->health[plan->node[i]] != HEALTHY || suspect[plan->node[i]];
 
         if (plan->kind[i] == RULES_SPARE)
             spares += plan->node[i] != node && !bad;
