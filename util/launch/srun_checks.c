@@ -30,8 +30,9 @@ static int _check_spares (const struct srun_facts *facts, struct errtext *err)
 {
     if (!srun_config_has (RULES_SPARE))
         return 0;
+    /* Of a preflight of the site the user may not know. */
     if (srun_config_restart (facts).times == 0)
-        return preflight_is_on (options_value (OPTION_PREFLIGHT))
+        return options_is_given (OPTION_PREFLIGHT) && preflight_is_on (options_value (OPTION_PREFLIGHT))
                    ? 0
                    : errtext_set (
                          err, "--tf-tasks: a spare replaces a lost task when all tasks are restarted. Add "
