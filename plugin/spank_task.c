@@ -83,7 +83,7 @@ static int _find_component (spank_t spank, char *const env[], struct task_of_slu
     if (spank_get_item (spank, S_TASK_GLOBAL_ID, &rank_in_component) != ESPANK_SUCCESS
         || spank_get_item (spank, S_JOB_TOTAL_TASK_COUNT, &tasks) != ESPANK_SUCCESS)
         return -1;
-    slurm->component_first = environment_number (env, "SLURM_PROCID") - (int)rank_in_component;
+    slurm->component_first = variable_number (env, "SLURM_PROCID") - (int)rank_in_component;
     slurm->component_tasks = (int)tasks;
     return 0;
 }
@@ -96,7 +96,7 @@ static void _launch_task (spank_t spank, char *const env[], const char *contact)
     };
 
     if (_find_component (spank, env, &slurm) < 0)
-        task_abort (environment_number (env, "SLURM_PROCID") == 0, "Slurm does not report the task's rank");
+        task_abort (variable_number (env, "SLURM_PROCID") == 0, "Slurm does not report the task's rank");
     slurm.forwards = slurm_private_signals_only_children (&slurm.forwards_error);
     /* A container of another plugin hides what is installed on the node. */
     if (namespace_has_changed (&slurmstepd_mounts, "mnt"))
@@ -153,7 +153,7 @@ int spank_task_init (spank_t spank, int argc, char *argv[])
     prctl (PR_SET_NAME, FORK_LIFE_NAME);
     text = variable_get (env, CONTACT_VARIABLE);
     if (!text)
-        task_abort (environment_number (env, "SLURM_PROCID") == 0,
+        task_abort (variable_number (env, "SLURM_PROCID") == 0,
                     "--tf-tasks needs an srun that "
                     "waits for its step and has spank_tf; no rendezvous was exported");
     if (strcmp (text, CONTACT_FAILED) == 0)

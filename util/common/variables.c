@@ -5,10 +5,13 @@
 
 #include "variables.h"
 
+#include <limits.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "number.h"
 
 const struct variable variable_table[] = {
     { "SLURM_TF_ROLE", VARIABLE_BY_RENDEZVOUS, VARIABLE_OWN },
@@ -99,6 +102,24 @@ const char *variable_get (char *const env[], const char *name)
         if (strncmp (*env, name, length) == 0 && (*env)[length] == '=')
             return *env + length + 1;
     return NULL;
+}
+
+int variable_number (char *const env[], const char *name)
+{
+    int number;
+
+    return number_parse (&number, variable_get (env, name), 0, INT_MAX) == 0 ? number : -1;
+}
+
+/* SLURM_GTIDS has the rank of each of them: "2,3". */
+int variable_node_tasks (char *const env[])
+{
+    const char *ranks = variable_get (env, "SLURM_GTIDS");
+    int tasks = ranks && *ranks;
+
+    for (; ranks && *ranks; ranks++)
+        tasks += *ranks == ',';
+    return tasks;
 }
 
 const char *variable_of_slurm (const char *name)

@@ -45,6 +45,12 @@ bool variable_is_noticed (const struct variable *variable, int tasks);
 /* A variable's value in an environment, or NULL. `env` may be NULL. */
 const char *variable_get (char *const env[], const char *name);
 
+/* The value as a decimal number, 0 or greater; -1 if it is missing or not one. */
+int variable_number (char *const env[], const char *name);
+
+/* How many tasks the node of this task has, of its component; 0 if Slurm does not tell. */
+int variable_node_tasks (char *const env[]);
+
 /* In a task: the value that Slurm gave this variable, or NULL. */
 const char *variable_of_slurm (const char *name);
 

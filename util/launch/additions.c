@@ -12,7 +12,6 @@
 
 #include "common/marks.h"
 #include "common/variables.h"
-#include "environment.h"
 #include "launcher.h"
 
 /* The marks of what additions_set () has set. */
@@ -56,7 +55,7 @@ int additions_set (const char *name, const char *value)
     const char *former;
 
     if (tasks == 0)
-        tasks = environment_number (env, "SLURM_STEP_NUM_TASKS");
+        tasks = variable_number (env, "SLURM_STEP_NUM_TASKS");
     former = variable_get (env, name);
     if (!_sets (variable_find (name), value, former))
         return 0;

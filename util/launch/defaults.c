@@ -13,7 +13,6 @@
 #include "additions.h"
 #include "common/devices.h"
 #include "common/variables.h"
-#include "environment.h"
 #include "launcher.h"
 
 /*
@@ -55,8 +54,8 @@ static struct gpus _gpus (void)
 
     if (!gpus.visible)
         gpus.visible = variable_get (env, "ROCR_VISIBLE_DEVICES");
-    gpus.on_node = environment_number (env, "SLURM_GPUS_ON_NODE");
-    gpus.tasks = environment_node_tasks (env);
+    gpus.on_node = variable_number (env, "SLURM_GPUS_ON_NODE");
+    gpus.tasks = variable_node_tasks (env);
     return gpus;
 }
 

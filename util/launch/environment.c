@@ -6,7 +6,6 @@
 #include "environment.h"
 
 #include <inttypes.h>
-#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +14,6 @@
 #include "additions.h"
 #include "addresses/interface.h"
 #include "common/address.h"
-#include "common/number.h"
 #include "common/proxy.h"
 #include "common/variables.h"
 #include "defaults.h"
@@ -23,24 +21,6 @@
 #include "option_variables.h"
 
 #define TORCH_RESTART_VARIABLE "TORCHELASTIC_RESTART_COUNT"
-
-int environment_number (char *const env[], const char *name)
-{
-    int number;
-
-    return number_parse (&number, variable_get (env, name), 0, INT_MAX) == 0 ? number : -1;
-}
-
-/* SLURM_GTIDS has the rank of each of them: "2,3". */
-int environment_node_tasks (char *const env[])
-{
-    const char *ranks = variable_get (env, "SLURM_GTIDS");
-    int tasks = ranks && *ranks;
-
-    for (; ranks && *ranks; ranks++)
-        tasks += *ranks == ',';
-    return tasks;
-}
 
 /* Compute all new values before the first one is set: they depend on each other's old value. */
 static int _exempt_from_proxy (const char *hosts)

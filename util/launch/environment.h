@@ -9,12 +9,6 @@
 
 #include "protocol/client.h"
 
-/* The value as a decimal number, 0 or greater; -1 if it is missing or not one. */
-int environment_number (char *const env[], const char *name);
-
-/* How many tasks the node of this task has, of its component; 0 if Slurm does not tell. */
-int environment_node_tasks (char *const env[]);
-
 /*
  * Set the answer's variables, and what follows from them, for this life of the task. `error_file` is where
  * PyTorch is to write the exception that ended it, or NULL; `notify` is NOTIFY_SOCKET for a task that is

@@ -5,12 +5,9 @@
 
 #include "srun_checks.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "common/list_text.h"
 #include "common/preflight.h"
@@ -53,50 +50,9 @@ static int _check_tee (struct errtext *err)
                              "and to srun");
 }
 
-/* PATH/NAME, if it is a program. */
-static bool _is_notifier (char *buf, size_t size, const char *directory, size_t length, const char *name)
-{
-    struct stat st;
-
-    return snprintf (buf, size, "%.*s%s%s", (int)length, directory, length > 0 ? "/" : "", name) < (int)size
-           && access (buf, X_OK) == 0 && stat (buf, &st) == 0 && S_ISREG (st.st_mode);
-}
-
-/* As a shell finds it. */
-static bool _find_notifier (char *buf, size_t size, const char *name)
-{
-    const char *path = getenv ("PATH");
-    char directory[PATH_MAX];
-
-    if (name[0] == '/')
-        return _is_notifier (buf, size, "", 0, name);
-    if (strchr (name, '/'))
-        return getcwd (directory, sizeof (directory))
-               && _is_notifier (buf, size, directory, strlen (directory), name);
-    for (size_t length; path && *path; path += length + (path[length] == ':')) {
-        length = strcspn (path, ":");
-        if (*path == '/' && _is_notifier (buf, size, path, length, name))
-            return true;
-    }
-    return false;
-}
-
-const char *srun_checks_notify (struct errtext *err)
-{
-    static char program[PATH_MAX];
-    const char *name = options_value (OPTION_USER_NOTIFY);
-
-    if (strcmp (name, NOTIFY_NONE) == 0)
-        return NULL;
-    if (_find_notifier (program, sizeof (program), name))
-        return program;
-    errtext_set (err, "--tf-notify: %s is not a program on this host; give its path", name);
-    return NULL;
-}
-
 static int _check_notify (struct errtext *err)
 {
-    return srun_checks_notify (err) || strcmp (options_value (OPTION_USER_NOTIFY), NOTIFY_NONE) == 0 ? 0 : -1;
+    return srun_config_notify (err) || strcmp (options_value (OPTION_USER_NOTIFY), NOTIFY_NONE) == 0 ? 0 : -1;
 }
 
 int srun_checks_options (const struct srun_facts *facts, struct errtext *err)

@@ -17,9 +17,6 @@ int srun_checks_options (const struct srun_facts *facts, struct errtext *err);
  */
 int srun_checks_input (const struct srun_facts *facts, struct errtext *err);
 
-/* The program of --tf-notify, as an absolute path. NULL: there is none, or it is not there, and err. */
-const char *srun_checks_notify (struct errtext *err);
-
 /* Print what the options in force do not do, or what they change of srun's own. */
 void srun_checks_say (const struct srun_facts *facts);
 

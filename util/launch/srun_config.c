@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/frameworks.h"
@@ -22,7 +23,6 @@
 #include "common/value.h"
 #include "options.h"
 #include "protocol/rendezvous_config.h"
-#include "srun_checks.h"
 
 static bool _is_with (const char *text, enum rules_name role)
 {
@@ -58,6 +58,47 @@ bool srun_config_shows (void)
 bool srun_config_logs (void)
 {
     return strcmp (options_value (OPTION_LOG_DIR), LOG_DIR_NONE) != 0;
+}
+
+/* PATH/NAME, if it is a program. */
+static bool _is_notifier (char *buf, size_t size, const char *directory, size_t length, const char *name)
+{
+    struct stat st;
+
+    return snprintf (buf, size, "%.*s%s%s", (int)length, directory, length > 0 ? "/" : "", name) < (int)size
+           && access (buf, X_OK) == 0 && stat (buf, &st) == 0 && S_ISREG (st.st_mode);
+}
+
+/* As a shell finds it. */
+static bool _find_notifier (char *buf, size_t size, const char *name)
+{
+    const char *path = getenv ("PATH");
+    char directory[PATH_MAX];
+
+    if (name[0] == '/')
+        return _is_notifier (buf, size, "", 0, name);
+    if (strchr (name, '/'))
+        return getcwd (directory, sizeof (directory))
+               && _is_notifier (buf, size, directory, strlen (directory), name);
+    for (size_t length; path && *path; path += length + (path[length] == ':')) {
+        length = strcspn (path, ":");
+        if (*path == '/' && _is_notifier (buf, size, path, length, name))
+            return true;
+    }
+    return false;
+}
+
+const char *srun_config_notify (struct errtext *err)
+{
+    static char program[PATH_MAX];
+    const char *name = options_value (OPTION_USER_NOTIFY);
+
+    if (strcmp (name, NOTIFY_NONE) == 0)
+        return NULL;
+    if (_find_notifier (program, sizeof (program), name))
+        return program;
+    errtext_set (err, "--tf-notify: %s is not a program on this host; give its path", name);
+    return NULL;
 }
 
 struct restart_rule srun_config_restart (const struct srun_facts *facts)
@@ -227,7 +268,7 @@ struct frame *srun_config_encode (const struct srun_facts *facts, const struct c
         .show = srun_config_shows (),
         .json = options_word (OPTION_SHOW) == SHOW_JSON,
         .notify = options_value (OPTION_NOTIFY),
-        .user_notify = srun_checks_notify (NULL),
+        .user_notify = srun_config_notify (NULL),
         .job_restarts = _job_restarts (),
         .tee = srun_config_logs () && options_word (OPTION_TEE) == VALUE_YES,
         .stop_grace = srun_config_stop_grace (wait),

@@ -37,6 +37,9 @@ int srun_config_wait (const struct srun_facts *facts);
 /* Of SIGTERM's grace, so that a task which is stopped when the first one ends is not killed by srun. */
 int srun_config_stop_grace (int wait);
 
+/* The program of --tf-notify, as an absolute path. NULL: there is none, or it is not there, and err. */
+const char *srun_config_notify (struct errtext *err);
+
 /* NULL and err. `step` may be NULL (srun_side_start ()). */
 struct frame *srun_config_encode (const struct srun_facts *facts, const struct contact *contact,
                                   const char *step, struct errtext *err);

@@ -358,8 +358,8 @@ static void _explain (struct errtext *err, const char *hidden)
 void task_register (const struct task_of_slurm *slurm, const char *text)
 {
     char *const *env = launcher_environment ();
-    bool first = environment_number (env, "SLURM_PROCID") == 0;
-    bool first_of_node = environment_number (env, "SLURM_LOCALID") == 0;
+    bool first = variable_number (env, "SLURM_PROCID") == 0;
+    bool first_of_node = variable_number (env, "SLURM_LOCALID") == 0;
     struct task_info *info = &prepared.info;
     struct address srun;
     struct errtext err;

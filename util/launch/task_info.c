@@ -21,7 +21,6 @@
 #include "common/value.h"
 #include "common/variables.h"
 #include "defaults.h"
-#include "environment.h"
 #include "options.h"
 #include "output.h"
 #include "private_mount.h"
@@ -43,9 +42,9 @@ static int _identify (struct task_info *info, const struct task_of_slurm *slurm,
     const char *job = variable_get (env, "SLURM_JOB_ID");
     const char *step = variable_get (env, "SLURM_STEP_ID");
 
-    r->rank = environment_number (env, "SLURM_PROCID");
-    r->tasks = environment_number (env, "SLURM_STEP_NUM_TASKS");
-    r->node_index = environment_number (env, "SLURM_NODEID");
+    r->rank = variable_number (env, "SLURM_PROCID");
+    r->tasks = variable_number (env, "SLURM_STEP_NUM_TASKS");
+    r->node_index = variable_number (env, "SLURM_NODEID");
     r->node = variable_get (env, "SLURMD_NODENAME");
     r->component_first = slurm->component_first;
     r->component_tasks = slurm->component_tasks ? slurm->component_tasks : r->tasks;
@@ -73,7 +72,7 @@ static int _port_ranges (char *const env[], const char *ports, struct port_range
         return errtext_set (err, "--tf-ports=reserved, but Slurm reserved no ports for this step "
                                  "(MpiParams=ports= in slurm.conf, srun --resv-ports)");
     /* Slurm has reserved one for each task of the node; begin with this task's. */
-    *start = (unsigned int)environment_number (env, "SLURM_LOCALID");
+    *start = (unsigned int)variable_number (env, "SLURM_LOCALID");
     return port_ranges_parse (ranges, reserved, err);
 }
 
@@ -92,8 +91,8 @@ static struct port *_reserve_task_port (char *const env[], const struct contact 
 /* Those that Slurm reserved behind one for each task of the node are one for each task, from the first on. */
 static int _second_reserved (const struct port_ranges *reserved, char *const env[])
 {
-    return port_ranges_nth (reserved, (size_t)environment_node_tasks (env)
-                                          + (size_t)environment_number (env, "SLURM_LOCALID"));
+    return port_ranges_nth (reserved, (size_t)variable_node_tasks (env)
+                                          + (size_t)variable_number (env, "SLURM_LOCALID"));
 }
 
 /* Behind the message about the first one, which a neighbour's second one may have taken. */
@@ -157,7 +156,7 @@ static void _add_interfaces (struct task_info *info, char *const env[], enum con
         r->cpus = cpus_print (&cpus, info->cpus);
         bound = !_is_unbound (&cpus, env);
     }
-    if (ask == CONTACT_ASK_NOTHING || environment_number (env, "SLURM_LOCALID") != 0
+    if (ask == CONTACT_ASK_NOTHING || variable_number (env, "SLURM_LOCALID") != 0
         || (count = interface_list (r->interface, NULL)) < 0)
         return;
     r->interfaces = count;
@@ -170,7 +169,7 @@ static void _add_node (struct task_info *info, char *const env[], bool own_name)
 {
     struct registration *r = &info->registration;
 
-    if (environment_number (env, "SLURM_LOCALID") != 0)
+    if (variable_number (env, "SLURM_LOCALID") != 0)
         return;
     r->step_nodes = _layout (env, "SLURM_STEP_NODELIST");
     r->step_node_tasks = _layout (env, "SLURM_STEP_TASKS_PER_NODE");
