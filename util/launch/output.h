@@ -22,7 +22,7 @@ int output_prepare (struct logdir *dir, char *const env[], struct errtext *err);
 /* The paths of a task's files in DIR. */
 struct output_paths {
     char log[PATH_MAX + NAME_MAX];          /* <role><index>.log */
-    char error_file[PATH_MAX + NAME_MAX];   /* for PyTorch, which follows links; "" where others make them */
+    char error_file[PATH_MAX + NAME_MAX]; /* for PyTorch, which follows links; "" where others make them */
 };
 
 void output_paths (struct output_paths *paths, const struct logdir *dir, const struct answer *answer);
@@ -35,10 +35,10 @@ int output_open (struct logdir *dir, const struct answer *answer, const char *st
 
 /* Where the output goes. All descriptors are close-on-exec. */
 struct output {
-    int log;                    /* -1: the output goes where Slurm lets it go */
-    bool tee;                   /* by these pipes, one for stdout and one for stderr */
+    int log; /* -1: the output goes where Slurm lets it go */
+    bool tee; /* by these pipes, one for stdout and one for stderr */
     int reading[2], writing[2];
-    int watch;                  /* watch_socket.h, for the supervisor; -1: none */
+    int watch; /* watch_socket.h, for the supervisor; -1: none */
 };
 
 /* Make the pipes. -1 and err. */

@@ -23,12 +23,12 @@ const char *const overview_phase_name[] = {
 };
 
 const char *const overview_state_name[] = {
-    [OVERVIEW_RANK_MISSING] = "missing", [OVERVIEW_RANK_REGISTERED] = "registered",
-    [OVERVIEW_RANK_BEGINS] = "starting", [OVERVIEW_RANK_RUNS] = "running",
-    [OVERVIEW_RANK_HUNG] = "hung",       [OVERVIEW_RANK_STOPPING] = "stopping",
-    [OVERVIEW_RANK_WAITS] = "waiting",   [OVERVIEW_RANK_ENDED] = "ended",
-    [OVERVIEW_RANK_SILENT] = "unreachable",   [OVERVIEW_RANK_LOST] = "lost",
-    [OVERVIEW_RANK_SPARE] = "spare",     [OVERVIEW_RANK_REPLACED] = "replaced",
+    [OVERVIEW_RANK_MISSING] = "missing",    [OVERVIEW_RANK_REGISTERED] = "registered",
+    [OVERVIEW_RANK_BEGINS] = "starting",    [OVERVIEW_RANK_RUNS] = "running",
+    [OVERVIEW_RANK_HUNG] = "hung",          [OVERVIEW_RANK_STOPPING] = "stopping",
+    [OVERVIEW_RANK_WAITS] = "waiting",      [OVERVIEW_RANK_ENDED] = "ended",
+    [OVERVIEW_RANK_SILENT] = "unreachable", [OVERVIEW_RANK_LOST] = "lost",
+    [OVERVIEW_RANK_SPARE] = "spare",        [OVERVIEW_RANK_REPLACED] = "replaced",
 };
 
 static const char *const source_name[] = {

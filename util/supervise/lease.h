@@ -28,8 +28,8 @@ struct link {
 struct lease {
     const struct supervisor_config *config;
     struct link link;
-    int64_t ended;                  /* `heard` of the lease that was over, and whose task was ended; or -1 */
-    int64_t reported;               /* when the end of the task was */
+    int64_t ended; /* `heard` of the lease that was over, and whose task was ended; or -1 */
+    int64_t reported; /* when the end of the task was */
 };
 
 /* When the task has to end, because its place may be given away; never without spares. */
