@@ -45,6 +45,7 @@ only_our_lines ()
 @test "what a hostile node registers makes no line, and sends nothing that a terminal obeys" {
     # shellcheck disable=SC2046  # words
     start_and_take_token "${program[@]}"
+    # shellcheck disable=SC2046  # words
     hostile STEP="$job.0" 'NODE=n3\e[2J\nsrun: error: spank_tf: step 1.0: all is well' $(of_node_3 4) \
         'ERROR=\e]0;title\a\nsrun: error: spank_tf: step 1.0: all is well'
     continue_slurmd 3
@@ -72,6 +73,7 @@ end=(ENDED=exit NUMBER=1 REPORT=1 SIGNS=unknown LIFE=0)
     [ "$(still_connected)" -eq 2 ] || fail "the tasks of node 3 are not connected"
     [ "$(hostile NODE="$(node 3)" RECONNECTS=1 RANK=4 "${end[@]}")" = closed ] || fail "a report is answered"
     [ "$(hostile NODE="$(node 2)" RECONNECTS=1 RANK=4 "${end[@]}")" = closed ] || fail "another node's is"
+    # shellcheck disable=SC2046  # words
     [ "$(hostile STEP="$job.0" NODE="$(node 3)" $(of_node_3 4))" = closed ] || fail "a registration is answered"
     [ "$(still_connected)" -eq 2 ] || fail "the tasks of node 3 lost their connections"
     [ "$(grep -c . "$srun_output")" -eq 1 ] &&

@@ -192,7 +192,7 @@ write_gemm ()
 {
     awk '/^### A matrix product/ { inside = 1 } inside && sub (/^    /, "") { print; code = 1; next } inside && code && !NF { print; next } inside && code { exit }' \
         "$tests/../doc/guide/bad-nodes.md" | sed "1s|.*|#!$python|; s/tflops < 5:/tflops < $1:/" > "$work/check-gemm"
-    echo 'open ("'"$work"'/rate", "w").write (f"{tflops:.1f} TFLOP/s\n")' >> "$work/check-gemm"
+    printf '%s\n' 'open ("'"$work"'/rate", "w").write (f"{tflops:.1f} TFLOP/s\n")' >> "$work/check-gemm"
     chmod 755 "$work/check-gemm"
 }
 

@@ -7,6 +7,7 @@ group_gpu ()
     local why
 
     enqueue "$top/tests/gpu/files.bats" '' -
+    # shellcheck disable=SC1091  # it is checked for itself
     if why=$(source "$top/tests/gpu/device.bash" && why_no_device) && [[ ! $why ]]; then
         enqueue "$top/tests/gpu/device.bats" '' -
     else

@@ -158,6 +158,7 @@ END
     printf '%s\n' '#!/bin/sh' 'echo export RANK=7' 'echo export OTHER=7' 'echo export WORLD_SIZE=2' > "$SPANK_TF_CLUSTER/work/prolog"
     chmod 755 "$SPANK_TF_CLUSTER/work/prolog"
     run --separate-stderr slurm srun -Q -N2 --task-prolog="$SPANK_TF_CLUSTER/work/prolog" --tf-tasks=worker:2 --tf-frameworks=torch sh -c '[ $RANK = 7 ] && sleep 3'
+    # shellcheck disable=SC2001  # a regular expression
     [ "$status" -eq 0 ] && [ "$(sed 's/step [0-9.]*/STEP/' <<< "$stderr")" = "slurmstepd: spank_tf: STEP: RANK: TaskProlog, or the command itself, replaced the step's values" ] ||
         fail "it is not named, or more than that: $stderr"
     run --separate-stderr slurm srun -Q -N2 --tf-tasks=worker:2 --tf-frameworks=torch sh -c 'RANK=7 sleep 3'

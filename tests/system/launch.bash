@@ -77,6 +77,7 @@ job_has_ended ()
 }
 
 # Replace the plugin's arguments in plugstack.conf by these.
+# shellcheck disable=SC2119,SC2120  # bats files have arguments
 site_arguments ()
 {
     local line

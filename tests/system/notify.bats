@@ -185,6 +185,7 @@ EVENTS
     notify 'cat >> $E/all'
     for options in --tf-notify=bin/tell --tf-notify=tell "--tf-notify=$bin/tell"; do
         rm -f "$work"/events/*
+        # shellcheck disable=SC2086  # without quotes, as a user writes it
         run -0 --separate-stderr slurm env COLOR=green PATH="$bin:$PATH" srun -Q -n2 --tf-tasks=worker:2 $options true
         [ -z "$output$stderr" ] || fail "the step says something"
         notifiers_end 10

@@ -119,7 +119,7 @@ prints_not ()
     prints chain 'all 3 runs of the job: .* new training steps'
     prints_not chain 'error: spank_tf'
     # It was asked when its workers had ended, and not before: in the last run by a stop.
-    [ -e "$work"/checkpoint.*.0.ps ] || fail "the ps was not asked"
+    compgen -G "$work/checkpoint.*.0.ps" > /dev/null || fail "the ps was not asked"
     job_shows "Comment=mine \[spank_tf RUNS=2 STEP=" && job_shows "ExcNodeList=$(node 4)\$" || fail "it is $(slurm scontrol show job "$id")"
 }
 

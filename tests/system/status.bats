@@ -140,7 +140,7 @@ PYTHON
 
 # bats test_tags=core
 @test "a line with the reason where there is no answer" {
-    local batch salloc
+    local salloc
 
     submit_lines 'exit 0' -n1 -J over
     eventually 60 job_has_ended "$job"
@@ -230,7 +230,7 @@ LINES
 
 # The child of tf-rendezvous that answers keeps only the askers waiting. Strangers get no byte.
 @test "askers who hang, flood and lie, and strangers, change nothing of a step that restarts" {
-    local askers before after
+    local askers
 
     cat > "$work/flood.py" <<'END'
 #!/usr/bin/python3

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # Debian's PyTorch; that of PyPI brings CUDA.
+#
+# shellcheck disable=SC2034  # the lists of packages are for the tests
 
 # Install it, and make a directory for PATH, $torch_bin, in which it is `python`. For setup_file, behind start_cluster.
 install_torch ()
