@@ -91,6 +91,7 @@ TEST (the_program_begins_at_the_first_word_that_is_neither_an_option_nor_its_val
         { "srun python train.py", "srun TF-RUN --task=0 python train.py" },
         { "srun -N3 python -u train.py", "srun -N3 TF-RUN --task=0 python -u train.py" },
         { "srun -N 3 python", "srun -N 3 TF-RUN --task=0 python" },
+        { "srun -A : python", "srun -A : TF-RUN --task=0 python" },
         { "srun --nodes 3 python", "srun --nodes 3 TF-RUN --task=0 python" },
         { "srun --nodes=3 python", "srun --nodes=3 TF-RUN --task=0 python" },
         { "srun -l -n2 python", "srun -l -n2 TF-RUN --task=0 python" },

@@ -71,15 +71,15 @@ struct parser {
     void *arg;
 };
 
-static void _add (struct srun_words *words, char *text, bool is_program)
+static void _add (struct srun_words *words, char *text, enum srun_word kind)
 {
     words->line.text[words->line.count] = text;
-    words->is_program[words->line.count++] = is_program;
+    words->kind[words->line.count++] = kind;
 }
 
 static void _add_option (struct srun_words *words, char *text)
 {
-    _add (words, text, false);
+    _add (words, text, SRUN_WORD_OPTION);
     words->srun_options.text[words->srun_options.count++] = text;
 }
 
@@ -129,7 +129,7 @@ static int _take_options (const struct parser *p, int argc, char *argv[], int i,
             continue;
         }
         if (strcmp (argv[i], "--") == 0) {
-            _add (p->words, argv[i], false);
+            _add (p->words, argv[i], SRUN_WORD_OPTION);
             return i + 1;
         }
         value = argv[i][1] == '-' ? _long (p, argv[i]) : _letters (p, argv[i]);
@@ -149,17 +149,17 @@ int srun_words_parse (struct srun_words *words, int argc, char *argv[], const st
     words->components = 0;
     words->line.text = calloc ((size_t)argc + 1, sizeof (*words->line.text));
     words->srun_options.text = calloc ((size_t)argc + 1, sizeof (*words->srun_options.text));
-    words->is_program = calloc ((size_t)argc + 1, sizeof (*words->is_program));
-    if (!words->line.text || !words->srun_options.text || !words->is_program)
+    words->kind = calloc ((size_t)argc + 1, sizeof (*words->kind));
+    if (!words->line.text || !words->srun_options.text || !words->kind)
         return errtext_set (err, "%s", strerror (ENOMEM));
     do {
-        _add (words, argv[i++], false); /* srun, or ":" */
+        _add (words, argv[i++], SRUN_WORD_BEGIN);
         if ((i = _take_options (&parser, argc, argv, i, err)) < 0)
             return -1;
         words->components++;
         words->programs += i < argc && strcmp (argv[i], ":") != 0;
         while (i < argc && strcmp (argv[i], ":") != 0)
-            _add (words, argv[i++], true);
+            _add (words, argv[i++], SRUN_WORD_PROGRAM);
     } while (i < argc);
     return 0;
 }
@@ -168,7 +168,7 @@ void srun_words_clear (struct srun_words *words)
 {
     free (words->line.text);
     free (words->srun_options.text);
-    free (words->is_program);
+    free (words->kind);
     free (words->option);
 }
 
@@ -177,7 +177,7 @@ void srun_words_clear (struct srun_words *words)
 /* Where the first program at or behind this word begins; the number of words if there is none. */
 static size_t _next_program (const struct srun_words *words, size_t i)
 {
-    while (i < words->line.count && !words->is_program[i])
+    while (i < words->line.count && words->kind[i] != SRUN_WORD_PROGRAM)
         i++;
     return i;
 }
@@ -186,7 +186,7 @@ static size_t _add_program (char **to, const struct srun_words *words, size_t fr
 {
     size_t count = 0;
 
-    for (; from < words->line.count && words->is_program[from]; from++)
+    for (; from < words->line.count && words->kind[from] == SRUN_WORD_PROGRAM; from++)
         to[count++] = words->line.text[from];
     return count;
 }
@@ -204,16 +204,18 @@ char **srun_words_with (const struct srun_words *words, const char *first, const
 
         do
             all[used++] = line->text[i++];
-        while (i < line->count && !words->is_program[i] && strcmp (line->text[i], ":") != 0);
+        while (i < line->count && words->kind[i] == SRUN_WORD_OPTION);
         program = _next_program (words, i);
         if (program == line->count)
             continue;
-        if (asprintf (&text, "%s%zu", numbered, component) < 0)
+        if (asprintf (&text, "%s%zu", numbered, component) < 0) {
+            free (all);
             return NULL;
+        }
         all[used++] = (char *)(uintptr_t)first;
         all[used++] = text;
         used += _add_program (all + used, words, program);
-        while (i < line->count && words->is_program[i])
+        while (i < line->count && words->kind[i] == SRUN_WORD_PROGRAM)
             i++;
     }
     return all;

@@ -22,10 +22,13 @@ struct srun_words_option {
     const char *value;          /* NULL: without one */
 };
 
+/* What a word of the line is; the value of an option may be ":", too. */
+enum srun_word { SRUN_WORD_BEGIN, SRUN_WORD_OPTION, SRUN_WORD_PROGRAM }; /* BEGIN: "srun", or ":" */
+
 /* The texts are those of argv. */
 struct srun_words {
     struct cmdline line;        /* without our options */
-    bool *is_program;           /* of each word of it: it is the program's */
+    enum srun_word *kind;       /* of each word of it */
     struct cmdline srun_options;        /* the others, but for "srun" and ":" */
     size_t components;          /* separated by ":" */
     size_t programs;            /* of these have a program */

@@ -163,9 +163,9 @@ static int _begin (struct command *command, int argc, char *argv[], struct errte
     int most = text ? (int)(strlen (text) / 2) + 1 : 0;
     char **word = calloc ((size_t)most + 1, sizeof (*word));
 
-    command->words.option = calloc ((size_t)(most + argc), sizeof (*command->words.option));
+    command->words.option = calloc ((size_t)most + (size_t)argc, sizeof (*command->words.option));
     if (!text || !word || !command->words.option)
-        /* gcc -fanalyzer is wrong: the process ends then. */
+        /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): gcc -fanalyzer is wrong: the process ends then. */
         return errtext_set (err, "%s", strerror (ENOMEM));
     if (_take_job_options (command, word, _split (text, word, most), err) < 0)
         return -1;
@@ -185,7 +185,7 @@ static bool _has_options (const struct command *command)
 /* Returns only if that fails: the exit code. */
 static int _execute (char **argv)
 {
-    /* gcc -fanalyzer is wrong: it is that of a program. */
+    /* NOLINTNEXTLINE(clang-analyzer-core.*): gcc -fanalyzer is wrong: it is that of a program. */
     execvp (argv[0], argv);
     launcher_say (true, "%s: %s", argv[0], strerror (errno));
     /* gcc -fanalyzer is wrong: nothing follows. */
@@ -224,7 +224,7 @@ static int _leave_to_plugin (const struct command *command, const struct srun_he
         const char *name = option_table[option->option].name;
 
         if (!srun_help_has (help, name))
-            /* gcc -fanalyzer is wrong: nothing follows. */
+            /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): gcc -fanalyzer is wrong: nothing follows. */
             return errtext_set (
                 err, "the spank_tf of this host's srun does not know --%s: it is of another version", name);
         if (!option->before_srun)
@@ -232,6 +232,7 @@ static int _leave_to_plugin (const struct command *command, const struct srun_he
         if (asprintf (&argv[used++], "--%s%s%s", name, option->value ? "=" : "",
                       option->value ? option->value : "")
             < 0)
+            /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): nothing follows. */
             return errtext_set (err, "%s", strerror (ENOMEM));
     }
     for (int i = 1; i < command->argc; i++)
@@ -262,7 +263,7 @@ static const char *_program (const struct srun_words *words)
 {
     size_t program = 0;
 
-    while (!words->is_program[program])
+    while (words->kind[program] != SRUN_WORD_PROGRAM)
         program++;
     return words->line.text[program];
 }
@@ -313,6 +314,7 @@ static int _run (struct command *command, struct errtext *err)
     struct srun_words *words = &command->words;
     struct slurm_facts slurm;
     struct srun_help *help;
+    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): a command has srun's name. */
     char *text = ask_srun (command->argv[0], &slurm);
 
     if (!text)
@@ -352,6 +354,7 @@ int main (int argc, char *argv[])
     rc = _begin (&command, argc, argv, &err);
     if (rc == 0)
         rc = _has_options (&command) ? _run (&command, &err) : _execute (command.argv);
+    /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): the process ends. */
     if (rc < 0) {
         launcher_say (true, "%s", err.text);
         rc = srun_side_error_code ();
