@@ -268,6 +268,7 @@ static void _tell (const struct fact *fact)
     if (fact->kind == FACT_REQUEUE)
         note->status = (int)fact->requeue;
     if (fact->kind == FACT_SUSPECT)
+        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): it is the fact of a rank. */
         note->status = (int)fact->rank->check.found;
     if (fact->kind == FACT_OVER)
         note->status = (int)fact->cause;

@@ -13,6 +13,7 @@
 
 #define main one_file_main
 int one_file_main (int argc, char *argv[]);
+/* NOLINTNEXTLINE(bugprone-suspicious-include): its main () is tested. */
 #include "static/one-file.c"
 #undef main
 

@@ -227,7 +227,7 @@ static void _check_helpers (const struct installation *i, const char *directory,
 /* A path without "/" at its beginning is a file in PluginDir. path[2 * PATH_MAX] */
 static void _path_of_plugin (const struct installation *i, const char *plugin, char *path)
 {
-    snprintf (path, 2 * PATH_MAX, "%s%s%s", *plugin == '/' ? "" : i->conf.plugin_dir,
+    snprintf (path, (size_t)2 * PATH_MAX, "%s%s%s", *plugin == '/' ? "" : i->conf.plugin_dir,
               *plugin == '/' || !*i->conf.plugin_dir ? "" : "/", plugin);
 }
 

@@ -215,6 +215,7 @@ static int _check_command (const struct command *command, const struct task_env 
                             "--%s is neither an option nor a role of this step (%s); see "
                             "tf-exec --help",
                             q.text, task_env_roles (task, roles, sizeof (roles)));
+    /* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): a role has a command. */
     if (strpbrk (command->text, "'\"\\"))
         return errtext_set (err,
                             "--%s: a command is split at blanks, and quotes and \\ have no meaning; "
@@ -314,6 +315,7 @@ static int _execute (char *argv[], struct errtext *err)
 {
     int why;
 
+    /* NOLINTNEXTLINE(clang-analyzer-core.*): it is that of a program. */
     execvp (argv[0], argv);
     why = errno;
     errtext_set (err, "%.700s: %s", argv[0], strerror (why));

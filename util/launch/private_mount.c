@@ -22,6 +22,7 @@ static int _mount_of (int dir)
     f = fopen (path, "re");
     while (f && getline (&line, &size, f) > 0)
         if (strncmp (line, "mnt_id:", sizeof ("mnt_id:") - 1) == 0)
+            /* NOLINTNEXTLINE(cert-err34-c): it is the kernel's number. */
             number = atoi (line + sizeof ("mnt_id:") - 1);
     free (line);
     if (f)
@@ -52,6 +53,7 @@ bool private_mount_has (int dir, const char *job)
 
     while (f && number >= 0 && getline (&line, &size, f) > 0) {
         rest = line;
+        /* NOLINTNEXTLINE(cert-err34-c): it is the kernel's number. */
         if (atoi (strsep (&rest, " ")) != number)
             continue;
         strsep (&rest, " ");

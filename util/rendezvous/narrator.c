@@ -668,12 +668,11 @@ static void _ended (const struct narrator *n, const struct fact *fact)
         console_table (end_text_table (roster, alone), c->show && !cancelled);
     if (cancelled)
         console_say ("spank_tf: %s%s", step, cancelled);
-    else if (fact->saves && (saved || ends_are_cancelled (roster->rank, roster->tasks)))
-        failure = NULL;
+    else if (fact->cause == FINISH_REFUSED
+             || (fact->saves && (saved || ends_are_cancelled (roster->rank, roster->tasks))))
+        failure = NULL; /* what there is to say has been printed */
     else if (fact->waited > 0 && first && first->cut)
         _waited (n, fact);
-    else if (fact->cause == FINISH_REFUSED)
-        failure = NULL; /* its line has been printed */
     else if ((failure = end_text_failure (roster, text, sizeof (text))) && saved)
         console_say ("spank_tf: %s: %s", step, failure);
     else if (failure)

@@ -33,7 +33,7 @@
 #define END_FD 3
 
 /* What srun's environment may have. */
-#define ENVIRONMENT_MOST (4 * 1024 * 1024)
+#define ENVIRONMENT_MOST ((size_t)4 * 1024 * 1024)
 
 struct notifier {
     const char *program; /* or NULL */

@@ -16,7 +16,7 @@
 /* A number that ends a name: longer ones are not counted. */
 #define MAX_DIGITS 9
 /* Bytes. A longer list, of nodes whose names have no order, stays as Slurm has written it. */
-#define MAX_LIST (32 * 1024)
+#define MAX_LIST ((size_t)32 * 1024)
 
 /* The nodes that have processes, in the order of their first ones. */
 struct nodes {

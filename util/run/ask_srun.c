@@ -19,7 +19,7 @@
 #include "common/child.h"
 
 /* In bytes; srun --help is 9 KB. */
-#define MAX_TEXT (1024 * 1024)
+#define MAX_TEXT ((size_t)1024 * 1024)
 
 struct command {
     pid_t pid;

@@ -20,7 +20,7 @@
 /* slurmctld may be busy. */
 #define SQUEUE_MS 30000
 /* Some thousand jobs. */
-#define SQUEUE_MOST (2 * 1024 * 1024)
+#define SQUEUE_MOST ((size_t)2 * 1024 * 1024)
 
 const char jobs_format[] = "JobArrayID:39,JobID:15,HetJobID:15,HetJobOffset:15,NumNodes:15,UserID:15,"
                            "GroupID:15,State:23,BatchFlag:7,BatchHost:127,Name:63";

@@ -28,7 +28,7 @@
 #define END_MS 3000
 
 /* Of what it prints in a round, in bytes; and of a read. */
-#define TEXT_MOST (64 * 1024 * 1024)
+#define TEXT_MOST ((size_t)64 * 1024 * 1024)
 #define PIECE 65536
 
 #define MOST_WORDS (20 + RELAY_WORDS)

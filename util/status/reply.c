@@ -151,7 +151,7 @@ static int _connect (int fd, const struct reply_source *source, struct errtext *
 {
     struct deadline deadline = deadline_in_ms (REPLY_MS);
     struct sockaddr_un address;
-    /* gcc -fanalyzer is wrong: a question has a source. */
+    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): gcc -fanalyzer is wrong: a question has a source. */
     socklen_t length = overview_address (&address, source->uid, source->number);
 
     while (connect (fd, (struct sockaddr *)&address, length) < 0) {
@@ -170,6 +170,7 @@ static int _check_owner (int fd, const struct reply_source *source, struct errte
 
     if (getsockopt (fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) < 0)
         return errtext_set (err, "%s", strerror (errno));
+    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): the same. */
     if (peer.uid != source->uid && peer.uid != 0)
         return errtext_set (err, "user %u listens in the name of user %u", peer.uid, source->uid);
     return 0;

@@ -318,9 +318,12 @@ char *status_text (const struct overview *o, const struct overview_rank *rank, b
     size_t size;
     FILE *f;
 
-    if (_make_groups (&groups, rank, o->rows, all ? o->rows : STATUS_TEXT_ROWS) < 0
-        || !(f = open_memstream (&text, &size)))
+    if (_make_groups (&groups, rank, o->rows, all ? o->rows : STATUS_TEXT_ROWS) < 0)
         return NULL;
+    if (!(f = open_memstream (&text, &size))) {
+        free (groups.group);
+        return NULL;
+    }
     _print_head (f, o, rank);
     if (o->rows > 0) {
         table = table_create (NULL, heading, 7);

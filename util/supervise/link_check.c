@@ -103,7 +103,8 @@ static bool _is_enough (const struct flow *flow, int64_t us)
 {
     int64_t least = flow->sent < flow->received ? flow->sent : flow->received;
 
-    return least >= MOST_BYTES || (least >= LEAST_BYTES && us >= LEAST_MS * 1000) || us >= MOST_MS * 1000;
+    return least >= MOST_BYTES || (least >= LEAST_BYTES && us >= LEAST_MS * INT64_C (1000))
+           || us >= MOST_MS * INT64_C (1000);
 }
 
 /* The rate of the slower direction in kB/s; 0: nothing got through. */

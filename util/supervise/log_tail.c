@@ -71,7 +71,7 @@ static size_t _copy (char *copy, size_t *most, const char *bytes, size_t length)
             break;
         else {
             if (copy)
-                copy[used] = bytes[i] == '\r' ? '\n' : bytes[i];
+                copy[used] = (char)(bytes[i] == '\r' ? '\n' : bytes[i]);
             used++;
             i++;
         }
