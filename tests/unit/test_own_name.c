@@ -26,9 +26,9 @@ static int enter (void)
         unlink (path);
         SKIP ("only root may create a mount namespace");
     }
-    assert_int_equal (mount ("none", "/", NULL, MS_REC | MS_PRIVATE, NULL), 0);
-    assert_int_equal (mount (path, "/etc/hosts", NULL, MS_BIND, NULL), 0);
-    assert_int_equal (mount ("/dev/null", "/etc/resolv.conf", NULL, MS_BIND, NULL), 0);
+    assert_int_equal (mount ("none", "/", "none", MS_REC | MS_PRIVATE, NULL), 0);
+    assert_int_equal (mount (path, "/etc/hosts", "none", MS_BIND, NULL), 0);
+    assert_int_equal (mount ("/dev/null", "/etc/resolv.conf", "none", MS_BIND, NULL), 0);
     unlink (path);
     assert_int_equal (sethostname (NAME, strlen (NAME)), 0);
     return fd;

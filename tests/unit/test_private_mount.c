@@ -59,8 +59,8 @@ TEST (the_mount_of_a_directory_tells)
     assert_false (private_mount_has (-1, "4711"));
     if (unshare (CLONE_NEWNS) < 0)
         SKIP ("only root may create a mount namespace");
-    assert_int_equal (mount (NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL), 0);
-    assert_int_equal (mount (base, tmp, NULL, MS_BIND, NULL), 0);
+    assert_int_equal (mount ("none", "/", "none", MS_REC | MS_PRIVATE, NULL), 0);
+    assert_int_equal (mount (base, tmp, "none", MS_BIND, NULL), 0);
     assert_true (is_private (logs, "4711"));
     assert_false (is_private (logs, "471"));
     /* The directory itself, by its own name. */

@@ -56,6 +56,8 @@ static int _look_up (void *unused __attribute__ ((unused)))
     setenv ("RES_OPTIONS", "timeout:1 attempts:1", 0);
     if (gethostname (name, sizeof (name)) == 0 && getaddrinfo (name, NULL, &hints, &found) == 0 && found)
         fault = _judge (found, &room);
+    if (found)
+        freeaddrinfo (found);
     return write (STDOUT_FILENO, fault, strlen (fault)) != (ssize_t)strlen (fault);
 }
 

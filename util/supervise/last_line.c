@@ -29,7 +29,7 @@
 static void _set_last_line (struct failure_text *text, struct text log)
 {
     struct text line;
-    struct failure_text found;
+    struct failure_text found = { .text = "" };
 
     while (text_take_line (&log, &line)) {
         failure_text_set (&found, FAILURE_TEXT_LOG, line.at, text_length (line));
@@ -117,7 +117,7 @@ struct last_words last_line_words (const struct exit_report *report, const char 
 {
     struct last_words words = last_line_running (bytes, length);
     struct exception exception;
-    struct cause cause;
+    struct cause cause = { .detail = "" };
     struct log_tail tail;
 
     log_tail_read (&tail, bytes, length);
@@ -255,7 +255,7 @@ struct question {
 static int _answer (void *arg)
 {
     const struct question *q = arg;
-    struct failure_text message;
+    struct failure_text message = { .text = "" };
     struct last_words words;
     char bytes[WINDOW];
     off_t begin = 0;
