@@ -14,7 +14,7 @@ setup_file ()
 {
     export SPANK_TF_CLUSTER=$BATS_FILE_TMPDIR/cluster
     start_mortal_cluster --nodes 4
-    cp "$tests"/../contrib/examples/{resume_*,spank_tf_watchdog}.py "$tests"/tensorflow/torch_steps.py "$SPANK_TF_CLUSTER/work"
+    cp "$tests"/../contrib/examples/{resume_*,spank_tf_watchdog}.py "$SPANK_TF_CLUSTER/work"
 }
 
 before_test ()
@@ -66,6 +66,6 @@ exec srun --no-kill ${*:2}")
 @test "PyTorch survives the death of its first node" {
     install_torch
     needs_torch
-    survives "$torch_bin" --tf-frameworks=torch python torch_steps.py "$saved" 300 0.05
+    survives "$torch_bin" python resume_ddp.py "$saved" --steps=300 --pause=0.05
     loss_falls 100 'worker 0' "$out"
 }

@@ -9,6 +9,7 @@
 load ../system/launch
 load versions
 load resume
+load torch
 
 setup_file ()
 {
@@ -19,7 +20,7 @@ setup_file ()
     start_cluster --nodes 3 --conf PreemptType=preempt/partition_prio --conf PreemptMode=REQUEUE \
         --conf RequeueExit=42 --conf "AuthInfo=socket=$SPANK_TF_CLUSTER/munge/socket,cred_expire=5" \
         --conf "PartitionName=low Nodes=ALL GraceTime=120" --conf "PartitionName=urgent Nodes=ALL PriorityTier=9"
-    for version in "${versions[@]}"; do
+    for version in "${versions[@]}" torch; do
         mkdir "$SPANK_TF_CLUSTER/work/$version"
         cp "$tests"/../contrib/examples/{resume_*,spank_tf_watchdog.py} "$SPANK_TF_CLUSTER/work/$version"
         chown -R "$user" "$SPANK_TF_CLUSTER/work/$version"
@@ -38,11 +39,15 @@ after_test ()
     nothing_left
 }
 
-# Submit an example, and wait until it has done 20 steps: trains VERSION EXAMPLE ARGUMENT…
+# Submit an example with this version, or with PyTorch, and wait until it has done 20 steps:
+# trains VERSION|torch EXAMPLE ARGUMENT…
 trains ()
 {
+    local bin
+
+    if [ "$1" = torch ]; then bin=$torch_bin; else bin=$(venv "$1")/bin; fi
     work=$SPANK_TF_CLUSTER/work/$1
-    job=$(slurm env -C "$work" HOME="$work" PATH="$(venv "$1")/bin:$PATH" \
+    job=$(slurm env -C "$work" HOME="$work" PATH="$bin:$PATH" \
         sbatch --parsable -p low "$2.sbatch" "${@:3}") || fail "sbatch"
     logs=$work/$2-$job
     log=${leader/ /}.log
@@ -144,4 +149,12 @@ limited ()
 @test "MonitoredTrainingSession reaches its time limit, and goes on, TensorFlow 2.15" {
     leader='worker 0'
     limited 2.15.1 resume_monitored
+}
+
+@test "DistributedDataParallel is preempted, and goes on, PyTorch" {
+    install_torch
+    needs_torch
+    leader='worker 0'
+    preempted torch resume_ddp
+    grep -q ' new training steps (last: ' "$logs/1/master.log" || fail "it has sent no heartbeats: $(< "$logs/1/master.log")"
 }

@@ -15,7 +15,7 @@ load torch
 setup_file ()
 {
     start_cluster --nodes 4 --conf SlurmdTimeout=20
-    cp "$tests"/../contrib/examples/{resume_*,spank_tf_watchdog}.py "$tests"/tensorflow/{jax,torch}_steps.py "$SPANK_TF_CLUSTER/work"
+    cp "$tests"/../contrib/examples/{resume_*,spank_tf_watchdog}.py "$tests"/tensorflow/jax_steps.py "$SPANK_TF_CLUSTER/work"
 }
 
 before_test ()
@@ -129,11 +129,11 @@ parameter_server ()
     parameter_server newest 1
 }
 
-# The node of process 0 dies, at which the others meet: process_0_dies PYTHON'S-DIRECTORY SCRIPT ARGUMENT-OF-SRUN…
+# The node of process 0 dies, at which the others meet: process_0_dies PYTHON'S-DIRECTORY PROGRAM…
 process_0_dies ()
 {
     slurm mkdir "${saved%/*}"
-    begin_in "$1" -N3 -n3 --tf-tasks=worker:2,spare --tf-restart=2,any "${@:3}" python "$2" "$saved" 200 0.05
+    begin_in "$1" -N3 -n3 --tf-tasks=worker:2,spare --tf-restart=2,any "${@:2}"
     workers_go_on 1 100
 }
 
@@ -142,13 +142,13 @@ process_0_dies ()
 
     why=$("$tests/../contrib/tensorflow-env" jax 2>&1 > /dev/null) || skip "JAX cannot be installed: ${why##*$'\n'}"
     export JAX_PLATFORMS=cpu
-    process_0_dies "$(venv jax)/bin" jax_steps.py
+    process_0_dies "$(venv jax)/bin" python jax_steps.py "$saved" 200 0.05
 }
 
 @test "PyTorch goes on when the node of process 0 dies" {
     install_torch
     needs_torch
-    process_0_dies "$torch_bin" torch_steps.py --tf-frameworks=torch
+    process_0_dies "$torch_bin" python resume_ddp.py "$saved" --steps=200 --pause=0.05
 }
 
 # Two processes of a library that counts by Slurm's variables train with a spare, before and after it has the place of
