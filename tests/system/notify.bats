@@ -220,11 +220,22 @@ PYTHON
         [ "$SLURM_TF_RESTART" ] || exec sleep 60
         [ $SLURM_PROCID = 1 ] || exit 3'
     notifiers_end 20
+    # Its own choice of events.
+    for events in failure end; do
+        for code in 0 4; do
+            run -$code slurm env CHAT_URL=http://127.0.0.1:8065/hook CHAT_EVENTS=$events srun -Q -n1 -J $events --tf-tasks=worker \
+                --tf-notify=./chat sh -c "exit $code"
+            notifiers_end 20
+        done
+    done
     pkill -f -u "$user" chat.py
     diff <(sed -E 's/Job [0-9]+/Job J/; s/ on [a-z]+([12]):/ on n\1:/' "$work/posted") - <<'POSTED'
 {"text": "Job J \"train\": start, worker:2"}
 {"text": "Job J \"train\": restart, worker 1 on n2: signal 9 (0 restarts left)"}
 {"text": "Job J \"train\": end, first worker 0 on n1: exit code 3"}
+{"text": "Job J \"failure\": end, first worker 0 on n1: exit code 4"}
+{"text": "Job J \"end\": end, training has finished"}
+{"text": "Job J \"end\": end, first worker 0 on n1: exit code 4"}
 POSTED
 }
 
