@@ -47,9 +47,9 @@ srun_torch ()
     local command
 
     command=$(from_readme 'python train.py$')
-    [ "$command" = "srun -N4 --ntasks-per-node=2 --tf-tasks=worker:8 python train.py" ] || fail "doc/guide/frameworks.md has: $command"
-    # The cluster has three nodes.
-    with_torch bash -c "${command/srun -N4 --ntasks-per-node=2/srun -Q -N3 -n8 --overcommit} --ddp"
+    [ "$command" = "srun -N2 --ntasks-per-node=4 --gpus-per-node=4 --tf-tasks=worker:8 python train.py" ] || fail "doc/guide/frameworks.md has: $command"
+    # The cluster has three nodes, without GPUs.
+    with_torch bash -c "${command/-N2 --ntasks-per-node=4 --gpus-per-node=4/-Q -N3 -n8 --overcommit} --ddp"
     summed 8
 }
 
@@ -92,10 +92,9 @@ srun_torch ()
         skip "Debian 13's PyTorch lacks libuv, which torchrun asks for"
     # That of PyTorch 1.13 fails with Python 3.11, unless it redirects the output.
     command=${command/torchrun/torchrun -r1 -t1 --log_dir=log}
-    command=${command/-N4/-Q -N3} command=${command/worker:4/worker:3}
-    with_torch bash -c "$command"
+    with_torch bash -c "${command/--gpus-per-node=4/-Q}"
     output=${output//\[default?\]:/}
-    summed 6
+    summed 8
 }
 
 @test "Hugging Face's accelerate takes the processes of torch, and none without torch among the frameworks" {
