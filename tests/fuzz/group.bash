@@ -31,23 +31,6 @@ fuzz_targets ()
     done
 }
 
-# The lines that all inputs together have reached, by file; with the build of the group `coverage`, if that ran.
-fuzz_coverage ()
-{
-    local dir=$work/coverage target
-
-    [[ -e $run/coverage ]] || step "gcc for coverage" build_for_coverage all
-    find "$dir" -name '*.gcda' -delete
-    make -s -C "$dir/tests/fuzz" check TESTS= > "$run/step.log" 2>&1 || return
-    for target in "$@"; do
-        "$dir/tests/fuzz/replay" "$target" "$work/corpus/$target"/* \
-            "$top/tests/fuzz/corpus/$target"/* > "$run/step.log" 2>&1 || return
-    done
-    find "$dir/util" "$dir/plugin" "$dir/tests/fuzz" -name '*.gcda' -exec gcov -n {} + 2> /dev/null |
-        sed -nE "s#^File '.*/((util|plugin)/.*\.c)'#\1#p; s#^Lines executed:##p" |
-        awk '/\.c$/ { file = $0; next } file { print "  " $1, file; file = "" }' | sort -u -k 2
-}
-
 # fuzz [SECONDS], for each target; as many at a time as there are cores.
 group_fuzz ()
 {
@@ -72,5 +55,4 @@ group_fuzz ()
     for ((job = 0; job < cores; job++)); do
         count_tap "$run/fuzz-$job.results"
     done
-    fuzz_coverage "${targets[@]}"
 }
