@@ -151,7 +151,8 @@ static int _connect (int fd, const struct reply_source *source, struct errtext *
 {
     struct deadline deadline = deadline_in_ms (REPLY_MS);
     struct sockaddr_un address;
-    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): gcc -fanalyzer is wrong: a question has a source. */
+    /* gcc -fanalyzer is wrong: a question has a source.
+       NOLINTNEXTLINE(clang-analyzer-core.NullDereference) */
     socklen_t length = overview_address (&address, source->uid, source->number);
 
     while (connect (fd, (struct sockaddr *)&address, length) < 0) {
