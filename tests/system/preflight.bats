@@ -124,6 +124,64 @@ drops ()
     expects "$(node 2) did not pass the preflight: links: it reaches no other node. Result: worker 1 (rank 1) is now rank 2 on $(node 3)"
 }
 
+# What happens on a cluster: the events are in journals of many nodes, and root reads all of them, as with clush.
+start_journals ()
+{
+    local name
+
+    cp "$tests/../contrib/notify/drain" "$work/drain"
+    for name in "$@"; do
+        "$tests/cluster" run --on "$name" -- mount -t tmpfs tmpfs /run
+        "$tests/cluster" run --on "$name" -- sh -c 'mkdir -p /run/systemd/journal /run/log/journal; exec /lib/systemd/systemd-journald' \
+            > "$BATS_TEST_TMPDIR/journald.$name" 2>&1 3>&- &
+        journals+=($!)
+        eventually 20 "$tests/cluster" run --on "$name" -- test -S /run/systemd/journal/socket || fail "$(cat "$BATS_TEST_TMPDIR/journald.$name")"
+    done
+    # shellcheck disable=SC2016  # of that script
+    printf '"%s" run --on "%s" -- journalctl "$@"\n' "$tests/cluster" "$1" "$tests/cluster" "$2" > "$BATS_TEST_TMPDIR/everywhere"
+}
+
+# What root's timer does, with COMMAND, which prints journals; then print the nodes that are drained: collect COMMAND [OPTIONS]
+collect ()
+{
+    "$tests/cluster" run -- "$work/drain" --collect --journalctl="$1" "${@:2}" > "$BATS_TEST_TMPDIR/drain.out"
+    slurm sinfo -h -N -t drain -o '%N %E'
+}
+
+# bats test_tags=plugin
+@test "contrib/notify/drain: one user drains no node; two do, whose batch jobs have other first nodes" {
+    local everywhere="sh $BATS_TEST_TMPDIR/everywhere" here job journals=() name result
+    local -a on_node=("$tests/cluster" run --on)
+
+    # Slurm kills what the batch script leaves.
+    job='srun --tf-tasks=worker:3 --tf-preflight=links true; code=$?; while pgrep -x -u "$(id -u)" tf-notify; do sleep 0.1; done; exit $code'
+    start_journals "$(node 1)" "$(node 2)"
+    site_arguments "notify=$work/drain"
+    "${on_node[@]}" "$(node 4)" -- tc qdisc add dev eth0 root tbf rate 20mbit burst 64kbit latency 100ms
+    run slurm sbatch -Q -W -N3 -o "$work/own" -w "$(node 1),$(node 2),$(node 4)" --wrap="$job"
+    [ "$status" -eq 125 ] || fail "$output; $(cat "$work/own")"
+    "${on_node[@]}" "$(node 1)" -- journalctl --sync
+    result=$(collect "$everywhere")
+    [ -z "$result" ] || fail "one user drains $result"
+    collect "$everywhere" --users=1 --dry-run
+    result="dry run: $(< "$BATS_TEST_TMPDIR/drain.out")"
+    run -125 "$tests/cluster" run --user "$other_user" -- sbatch -Q -W -N3 -o /dev/null -w "$(node 2),$(node 3),$(node 4)" --wrap="$job"
+    "${on_node[@]}" "$(node 2)" -- journalctl --sync
+    for name in "$(node 1)" "$(node 2)"; do
+        here=$(collect "${on_node[*]} $name -- journalctl")
+        result+=", of one node: $here"
+    done
+    result+=", two users: $(collect "$everywhere")"
+    "$tests/cluster" run -- scontrol update NodeName="$(node 4)" State=RESUME || true
+    "${on_node[@]}" "$(node 4)" -- tc qdisc del dev eth0 root
+    kill "${journals[@]}"
+    for name in "$(node 1)" "$(node 2)"; do
+        "${on_node[@]}" "$name" -- umount -l /run
+    done
+    [ "$result" = "dry run: drain $(node 4): spank_tf preflight: links, of 1 users, of one node: , of one node: , two users: $(node 4) spank_tf preflight: links, of 2 users" ] ||
+        fail "$result"
+}
+
 @test "preflight= of a site, --tf-preflight=no, sbatch, salloc, and inside the script" {
     local job="srun -N2 --tf-tasks=worker:2"
 
