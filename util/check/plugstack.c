@@ -21,10 +21,11 @@ static int _read_file (struct plugstack *stack, const char *path, int depth, str
 
 static void _note_path (struct plugstack *stack, int kind, const char *text)
 {
-    struct plugstack_path *path = &stack->path[stack->paths];
+    struct plugstack_path *path;
 
     if (stack->paths++ >= PLUGSTACK_MAX_PATHS)
         return;
+    path = &stack->path[stack->paths - 1];
     path->kind = kind;
     snprintf (path->text, sizeof (path->text), "%s", text);
 }
