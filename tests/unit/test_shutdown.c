@@ -827,6 +827,7 @@ static void answer_of_slurm (char *event)
         { "after runs", .number = &slurm.runs.runs },
         { "step", .number = &slurm.runs.step },
         { "progress", .number = &slurm.runs.seconds[LEDGER_PROGRESS] },
+        { "restarts", .number = &slurm.runs.restarts },
         { "says", .flag = &slurm.runs.says },
     };
 
