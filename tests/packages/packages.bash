@@ -16,7 +16,7 @@ late=/etc/slurm/plugstack.conf.d/zz-spank-tf.conf
 # shellcheck disable=SC2034  # for the tests
 late_disabled=/etc/slurm/zz-spank-tf.conf.disabled
 
-# The tarball is SPANK_TF_TARBALL; beside it is that of the version before, released.tar.gz, if git has it.
+# The tarball is SPANK_TF_TARBALL; beside it is that of the version before, released.tar.gz, if it is to be upgraded.
 start_slurm ()
 {
     umask 022
@@ -53,7 +53,7 @@ make_packages_of ()
 # Build the packages of the version before, in $work/released: make_released deb|rpm [VARIABLE=VALUE...]
 make_released ()
 {
-    [ -e /tmp/released.tar.gz ] || skip "git does not have the version before, as in a shallow clone"
+    [ -e /tmp/released.tar.gz ] || skip "the version before is not there: git lacks it, or it was upgraded on another release"
     make_packages_of /tmp/released.tar.gz "$work/released" "$@" > "$work/released.log" 2>&1 || fail "$(tail -n 30 "$work/released.log")"
 }
 

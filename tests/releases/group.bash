@@ -7,16 +7,17 @@
 # Start the tests of a release in its root file system, by its own tests/run: the unit tests (after a build in
 # which a warning is an error), of the system tests those with the tag "release", by tf-run those with "by-run", and the tests of PyTorch, where that
 # release's is installed. One bats file at a time, because the releases run beside each other. What it prints waits
-# in a file: start_release NAME ROOT
+# in a file. Of the proctrack types that a test may depend on, the one that sites with this release have:
+# start_release NAME ROOT PROCTRACK
 start_release ()
 {
-    local name=$1 root=$2
+    local name=$1 root=$2 type=$3
     local -a more=()
 
     [[ ! -e $root/usr/bin/torchrun ]] || more=(tensorflow/torch.bats)
     rm -rf "$root$work/run"
     "$top/tests/releases/enter" "$root" env SPANK_TF_USERS="$(users_in_roots)" "$top/tests/run" --jobs=1 --tags=release \
-        --proctrack=cgroup,cgroup-v2 unit system by_run "${more[@]}" < /dev/null > "$run/$name.output" 2>&1 &
+        --proctrack="$type,default" unit system by_run "${more[@]}" < /dev/null > "$run/$name.output" 2>&1 &
 }
 
 # Print the root file system of a release, or why there is none.
@@ -62,7 +63,7 @@ group_releases ()
         result=0
         root=$(release_root "$name") || result=$?
         if ((result == 0)); then
-            start_release "$name" "$root"
+            start_release "$name" "$root" "$([[ $version == 20.11 ]] && echo cgroup || echo cgroup-v2)"
             roots[$name]=$root started[$name]=$!
         elif ((result == 77)); then
             echo "ok $name # skip it is not available: ${root##*$'\n'}"
