@@ -26,7 +26,7 @@ tf1.disable_eager_execution()
 tf1.logging.set_verbosity(tf1.logging.ERROR)
 
 FEATURES = 16
-BATCH = 256
+BATCH = 2048
 RATE = 0.005
 
 parser = argparse.ArgumentParser()
