@@ -151,8 +151,7 @@ static int _connect (int fd, const struct reply_source *source, struct errtext *
 {
     struct deadline deadline = deadline_in_ms (REPLY_MS);
     struct sockaddr_un address;
-    /* gcc -fanalyzer is wrong: a question has a source.
-       NOLINTNEXTLINE(clang-analyzer-core.NullDereference) */
+    /* gcc -fanalyzer is wrong: it is not NULL. NOLINTNEXTLINE(clang-analyzer-core.NullDereference) */
     socklen_t length = overview_address (&address, source->uid, source->number);
 
     while (connect (fd, (struct sockaddr *)&address, length) < 0) {
