@@ -25,6 +25,8 @@ group_packages ()
     fi
     pack_released 2> /dev/null || rm -f "$run/released.tar.gz"
     packages_in / deb.bats rpm.bats
+    # doc/releasing.md has this group as a step of its own.
+    [[ ! $all ]] || return 0
     # The upgrade is tested once.
     rm -f "$run/released.tar.gz"
     while read -r name _; do
