@@ -52,7 +52,7 @@ analyze_with_clang_tidy ()
     [[ -e $run/commands ]] || build_sanitized "check TESTS=" || return
     { echo '['; cat "$run"/commands/*.json | sed '$s/,$//'; echo ']'; } > "$work/sanitized/compile_commands.json"
     sources -name '*.c' | xargs -n 1 -P "$(nproc)" clang-tidy -p "$work/sanitized" --quiet 2> "$run/tidy" && return
-    grep -v ' warnings generated' "$run/tidy"
+    grep -vE ' warnings? generated' "$run/tidy"
     return 1
 }
 

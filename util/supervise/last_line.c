@@ -117,7 +117,7 @@ struct last_words last_line_words (const struct exit_report *report, const char 
 {
     struct last_words words = last_line_running (bytes, length);
     struct exception exception;
-    struct cause cause = { .detail = "" };
+    struct cause cause;
     struct log_tail tail;
 
     log_tail_read (&tail, bytes, length);
