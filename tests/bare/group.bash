@@ -109,7 +109,8 @@ pack_for_bare ()
     cp /etc/pip.conf "$files"
     cp /etc/ssl/certs/ca-certificates.crt "$files"
     make_static && cp "$work"/run/static/*.whl "$files" || return
-    tar -C "$files" -c . > "$run/bare.tar"
+    # Not ".": /tmp there would get its mode.
+    (cd "$files" && tar -c ./*) > "$run/bare.tar"
 }
 
 # In the scratch root. Without a Slurm cluster, tf-run refuses a wrong list, and has all the other programs.
