@@ -111,6 +111,8 @@ silent ()
     step fails --tf-tasks=worker:2 sh -c 'sleep 62; exit $SLURM_PROCID'
     # As process 0 of JAX, for a while; as that of PyTorch.
     step first --tf-tasks=worker:2 sh -c "[ \$SLURM_PROCID = 1 ] || timeout 40 $listen SLURM_TF_PORT 62; sleep 62"
+    # It needs most of a minute to start, and then works for some seconds.
+    step late --tf-tasks=worker:2 sh -c "[ \$SLURM_PROCID = 1 ] || { sleep 46; timeout 12 $listen SLURM_TF_PORT 62; exec sleep 4; }; sleep 62"
     step master --tf-tasks=worker:2 --tf-frameworks=torch sh -c "[ \$SLURM_PROCID = 0 ] && exec $listen MASTER_PORT 62; exec sleep 62"
     step restarted --tf-tasks=worker:2 --tf-restart=2,any sh restarted
     # With a port of their own: over two nodes, on one; and with themselves, or another host, alone.
@@ -126,7 +128,7 @@ time.sleep (80)' 3>&- &
         wait "$name" || true
     done
     for name in sleeps json ps free torch elsewhere board other self outside; do asks "$name"; done
-    for name in quiet site none never short one evaluator fails first master restarted netns ring here; do silent "$name"; done
+    for name in quiet site none never short one evaluator fails first late master restarted netns ring here; do silent "$name"; done
     grep -q 'Restarting' "$BATS_TEST_TMPDIR/restarted.err" || fail "it was not restarted"
     [ "$(grep -c '  exit 0, its address was not used$' "$BATS_TEST_TMPDIR/sleeps.err")" -eq 2 ] || fail "the table"
     [ "$(grep -o '"address_used":false' "$BATS_TEST_TMPDIR/json.err" | wc -l)" -eq 2 ] || fail "JSON"

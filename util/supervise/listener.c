@@ -9,8 +9,13 @@
 
 #include "common/diag.h"
 
-/* A server listens as long as its program works, so one that starts late is seen, too. */
 #define PAUSE_MIN_MS 1000
+/*
+ * From here on pauses grow slowly: a server listens as long as its program works, and is to be seen also if the
+ * program needs most of a minute to start, and then works for some seconds.
+ */
+#define PAUSE_SLOW_MS 4000
+#define PAUSE_MAX_MS 30000
 
 void listener_init (struct listener *l, int port, int master_port)
 {
@@ -33,6 +38,13 @@ void listener_hide (struct listener *l)
     l->due = deadline_never ();
 }
 
+static int _longer (int pause_ms)
+{
+    int longer = pause_ms < PAUSE_SLOW_MS ? 2 * pause_ms : pause_ms + pause_ms / 8;
+
+    return longer < PAUSE_MAX_MS ? longer : PAUSE_MAX_MS;
+}
+
 void listener_look (struct listener *l)
 {
     if (!deadline_passed (l->due))
@@ -51,6 +63,6 @@ void listener_look (struct listener *l)
             return;
         }
     }
-    l->pause_ms = 2 * l->pause_ms < LISTENER_LONGEST_PAUSE_MS ? 2 * l->pause_ms : LISTENER_LONGEST_PAUSE_MS;
+    l->pause_ms = _longer (l->pause_ms);
     l->due = deadline_in_ms (l->pause_ms);
 }

@@ -12,8 +12,6 @@
 #include "common/deadline.h"
 #include "protocol/life_report.h"
 
-#define LISTENER_LONGEST_PAUSE_MS 30000
-
 struct listener {
     int port[2];                /* 0: none */
     enum address_use use;       /* in all lives of the task */

@@ -69,6 +69,8 @@
 
 /* An end is reported when the output before it has been passed on, but not much later. */
 #define OUTPUT_MS 2000
+/* A look at all processes of the node is worth its cost while those at listeners come as often as this. */
+#define NETWORK_MS 8000
 
 /* Its machine decides; this performs. */
 struct supervisor {
@@ -628,8 +630,7 @@ static void _look_for_listener (struct supervisor *s)
         s->started_ms = (int)(_now () - s->began);
         _tell (s);
     }
-    /* While pauses grow: only then a look at all processes of the node costs little. */
-    if (s->listener.use == ADDRESS_UNUSED && s->listener.pause_ms < LISTENER_LONGEST_PAUSE_MS)
+    if (s->listener.use == ADDRESS_UNUSED && s->listener.pause_ms < NETWORK_MS)
         _check_network (s);
     if (s->listener.use == ADDRESS_UNUSED)
         connections_look (&s->peers, _apart (s));
