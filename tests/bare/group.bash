@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# The group `bare` of tests/run, and `bare_quick`, the part of it that `all` runs: what README.md and
+# The group `bare` of tests/run, and `bare_quick`, the part of it that takes minutes: what README.md and
 # doc/administration.md promise of a machine with nothing but Debian, in scratch copies of root file systems that are as
 # debootstrap has made them (releases/root --bare).
 #
