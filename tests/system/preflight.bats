@@ -182,6 +182,53 @@ collect ()
         fail "$result"
 }
 
+# From now on $work/bin has these programs, which add a line to $work/calls: count_calls PROGRAM…
+count_calls ()
+{
+    local name
+
+    mkdir "$work/bin"
+    for name in "$@"; do
+        # shellcheck disable=SC2016  # of that script
+        printf '#!/bin/sh\necho >> %s\nexec %s "$@"\n' "$work/calls" "$(command -v "$name")" > "$work/bin/$name"
+    done
+    chmod 755 "$work/bin"/*
+}
+
+# True if so many jobs run.
+runs_jobs ()
+{
+    [ "$("$tests/cluster" run -- squeue -h -t R | wc -l)" -eq "$1" ]
+}
+
+# bats test_tags=plugin
+@test "contrib/notify/drain: a job whose name has nodes and users, and records without end, drain no node" {
+    local job name own result who
+
+    cp "$tests/../contrib/notify/drain" "$work/drain"
+    count_calls scontrol squeue
+    for who in "$user" "$other_user"; do
+        own=$(id -u "$who")
+        # Slurm prints the name before the user and the nodes. One is not UTF-8.
+        name=$'\xff'" UserId=x($own) NodeList=ALL x"
+        job=$("$tests/cluster" run --user "$who" -- sbatch --parsable -J "$name" -n1 -w "$(node 1)" -o /dev/null --wrap='sleep 100')
+        seq 2000 | sed "s/.*/$own & $(node 3)/"
+        echo "$own $job ALL"
+        echo "$own $job $(node 3)"
+        echo "$own $job $(node 1)"
+    done | awk '{ printf "{\"_UID\":\"%s\",\"MESSAGE\":\"{\\\"job\\\":%s,\\\"node\\\":\\\"%s\\\",\\\"item\\\":\\\"links\\\"}\"}\n", $1, $2, $3 }' \
+        > "$work/records"
+    eventually 30 runs_jobs 2 || fail "the jobs do not run"
+    echo "cat $work/records" > "$work/journal"
+    PATH=$work/bin:$PATH collect "sh $work/journal" > "$BATS_TEST_TMPDIR/drained"
+    result="$(xargs < "$BATS_TEST_TMPDIR/drained"), $(($(wc -l < "$work/calls") < 300))"
+    for name in 1 2 3 4; do
+        "$tests/cluster" run -- scontrol update NodeName="$(node $name)" State=RESUME 2> /dev/null || true
+    done
+    end_all
+    [ "$result" = "$(node 1) spank_tf preflight: links, of 2 users, 1" ] || fail "$result"
+}
+
 @test "preflight= of a site, --tf-preflight=no, sbatch, salloc, and inside the script" {
     local job="srun -N2 --tf-tasks=worker:2"
 
