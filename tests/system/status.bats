@@ -278,3 +278,28 @@ END
     eventually 30 job_has_ended "$job"
     [ "$(grep -c 'spank_tf: step .*lost\|error: spank_tf' "$work/out.$job" || true)" -eq 0 ] || fail "$(< "$work/out.$job")"
 }
+
+no_srun ()
+{
+    ! pgrep -u "$user" -f 'sleep 1234' > /dev/null
+}
+
+@test "root's tf-status gives the user's srun neither its token nor its directory, and ends it" {
+    local name root
+
+    submit_lines 'srun --tf-tasks=worker --tf-watchdog=60 ./train.py' -n1
+    trains "$job"
+    mkdir "$work/bin"
+    # With a token, Slurm's commands do not use munge.
+    for name in 'squeue:exec env -u SLURM_JWT squeue "$@"' 'srun:{ id -u; pwd; env; } > '"$work"'/srun.new; mv '"$work/srun.new $work/srun"'; exec sleep 1234'; do
+        printf '#!/bin/sh\nPATH=%s\n%s\n' "$PATH" "${name#*:}" > "$work/bin/${name%%:*}"
+    done
+    chmod 755 "$work/bin"/*
+    "$tests/cluster" run -- env PATH="$work/bin:$PATH" SLURM_JWT=secret "$tf_status" "$job" > "$work/root" 2>&1 &
+    root=$!
+    eventually 20 test -e "$work/srun" || fail "there is no srun: $(< "$work/root")"
+    [ "$(head -n 2 "$work/srun" | xargs)" = "$(id -u "$user") /" ] || fail "$(< "$work/srun")"
+    ! grep -q secret "$work/srun" || fail "it has root's token"
+    kill -KILL "$root"
+    eventually 10 no_srun || { pkill -KILL -u "$user" -f 'sleep 1234'; fail "it is left"; }
+}

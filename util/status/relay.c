@@ -37,16 +37,16 @@
 
 /*
  * What srun takes from its environment is about another step: that of the caller, with its list perhaps, or
- * tf-run's options. Root's is not for a process of the user.
+ * tf-run's options. A process of the user does not get root's token, the last of these: he could read it.
  */
-static void _forget_environment (void)
+static void _forget_environment (bool is_users)
 {
     static const char *const kept[] = { "PATH",       "LD_LIBRARY_PATH",   "HOME",
                                         "SLURM_CONF", "SLURM_CONF_SERVER", "SLURM_JWT" };
     enum { KEPT = sizeof (kept) / sizeof (kept[0]) };
-    char *value[KEPT];
+    char *value[KEPT] = { NULL };
 
-    for (int i = 0; i < KEPT; i++) {
+    for (int i = 0; i < KEPT - is_users; i++) {
         value[i] = getenv (kept[i]);
         if (value[i])
             value[i] = strdup (value[i]);
@@ -58,11 +58,11 @@ static void _forget_environment (void)
     /* gcc -fanalyzer is wrong: it lives as long as the process. */
 }
 
+/* He could use root's working directory, too. */
 static int _become_user (const struct job_info *job)
 {
-    if (geteuid () != 0 || job->uid == 0)
-        return 0;
-    return setgroups (0, NULL) < 0 || setgid (job->gid) < 0 || setuid (job->uid) < 0 ? -1 : 0;
+    return chdir ("/") < 0 || setgroups (0, NULL) < 0 || setgid (job->gid) < 0 || setuid (job->uid) < 0 ? -1
+                                                                                                        : 0;
 }
 
 struct nodes {
@@ -104,12 +104,16 @@ static void _execute_srun (const struct job_info *job, const struct nodes *nodes
 static void _execute (const struct job_info *job, const struct nodes *nodes, const char *const *words,
                       pid_t parent)
 {
-    /* Ctrl-C is for this one's parent, with whose end srun gets the signal. */
+    bool is_users = geteuid () == 0 && job->uid != 0;
+
+    /* Ctrl-C is for the parent, with whose end srun gets the signal, unless it becomes the user later. */
     setsid ();
-    prctl (PR_SET_PDEATHSIG, SIGTERM);
-    if (getppid () != parent || _become_user (job) < 0)
+    if (is_users && _become_user (job) < 0)
         return;
-    _forget_environment ();
+    prctl (PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid () != parent)
+        return;
+    _forget_environment (is_users);
     _execute_srun (job, nodes, words);
     dprintf (STDERR_FILENO, "srun cannot be executed here\n");
 }
