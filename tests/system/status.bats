@@ -279,6 +279,66 @@ END
     [ "$(grep -c 'spank_tf: step .*lost\|error: spank_tf' "$work/out.$job" || true)" -eq 0 ] || fail "$(< "$work/out.$job")"
 }
 
+# listeners.py full|silent|liar UID COUNT JOB.STEP: as many listeners in the name of that user
+write_listeners ()
+{
+    cat > "$work/listeners.py" <<'END'
+#!/usr/bin/python3
+import socket, sys, time
+kind, uid, count, step = sys.argv[1:]
+strings = "".join(s + "\0" for s in ("JOB_STEP=" + step, "JOB_NAME=forged", "PHASE=ending", "ROWS=0")).encode()
+frame = b"SpTF\0\5\0\0" + len(strings).to_bytes(4, "big") + strings
+listeners, askers = [], []
+for i in range(int(count)):
+    name = "\0spank_tf/overview/%s/%016x" % (uid, i)
+    s = socket.socket(socket.AF_UNIX)
+    s.bind(name)
+    s.listen(0 if kind == "full" else 100)
+    s.setblocking(False)
+    listeners.append(s)
+    if kind == "full":
+        askers.append(socket.socket(socket.AF_UNIX))
+        askers[-1].connect(name)
+print(kind, flush=True)
+while True:
+    time.sleep(0.01)
+    for s in listeners if kind == "liar" else []:
+        try:
+            asker = s.accept()[0]
+            asker.send(frame)
+            askers.append(asker)
+        except OSError:
+            pass
+END
+    chmod 755 "$work/listeners.py"
+}
+
+# Who listens in a name is known only when the connection stands. Root asks all users.
+@test "listeners of another user, in any name, neither delay an answer, nor answer for a job" {
+    local kind
+
+    write_listeners
+    submit_lines 'srun --tf-tasks=worker --tf-watchdog=60 ./train.py' -n1 -w "$(node 1)"
+    trains "$job"
+    for kind in "full $(id -u "$user")" "liar $(id -u "$other_user")"; do
+        # shellcheck disable=SC2086  # two words
+        "$tests/cluster" run --on "$(node 1)" --user "$other_user" -- ./listeners.py $kind 40 "$job.0" > "$work/${kind% *}" &
+        eventually 20 test -s "$work/${kind% *}" || fail "$kind"
+    done
+    run -0 slurm_on "$(node 1)" timeout 20 "$tf_status" "$job"
+    [[ $output == *": training, "* && $output != *forged* ]] || fail "the user: $output"
+    run -0 slurm timeout 40 "$tf_status" "$job"
+    [[ $output == *": training, "* && $output != *forged* ]] || fail "from another host: $output"
+    run -0 "$tests/cluster" run --on "$(node 1)" -- timeout 20 "$tf_status" "$job"
+    [[ $output == *": training, "* && $output != *forged* ]] || fail "root: $output"
+    [[ $output == *"user $(id -u "$other_user") answers for another user's job"* ]] || fail "root: $output"
+    pkill -KILL -u "$other_user"
+    "$tests/cluster" run --on "$(node 1)" --user "$other_user" -- ./listeners.py silent "$(id -u "$other_user")" 40 "$job.0" > "$work/silent" &
+    eventually 20 test -s "$work/silent" || fail "silent"
+    run -0 "$tests/cluster" run --on "$(node 1)" -- timeout 30 "$tf_status" "$job"
+    [[ $output == *": training, "* ]] || fail "root: $output"
+}
+
 no_srun ()
 {
     ! pgrep -u "$user" -f 'sleep 1234' > /dev/null

@@ -100,7 +100,7 @@ static bool is_answered (void)
     struct errtext err;
     bool right;
 
-    if (reply_ask (&reply, &source, OVERVIEW_ASKS_RANKS, &err) < 0)
+    if (reply_ask (&reply, &source, OVERVIEW_ASKS_RANKS, deadline_in_ms (5000), &err) < 0)
         return false;
     right = strcmp (reply.overview.job_step, "999.7") == 0 && reply.overview.phase == OVERVIEW_LAUNCHES;
     reply_clear (&reply);
@@ -204,7 +204,7 @@ TEST (another_user_gets_no_answer_but_root_does)
 
 TEST (a_listener_in_another_users_name_is_not_asked)
 {
-    struct reply_source other = { NOBODY, 1 };
+    struct reply_source other = { NOBODY, 1, 0 };
     struct sockaddr_un address;
     int fd = socket (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     struct reply reply;
@@ -217,7 +217,7 @@ TEST (a_listener_in_another_users_name_is_not_asked)
     assert_int_equal (listen (fd, 1), 0);
     if (getuid () == 0)
         assert_int_equal (seteuid (0), 0);
-    assert_int_equal (reply_ask (&reply, &other, OVERVIEW_ASKS_STEP, &err), -1);
+    assert_int_equal (reply_ask (&reply, &other, OVERVIEW_ASKS_STEP, deadline_in_ms (0), &err), -1);
     assert_non_null (strstr (err.text, "listens in the name of user 65534"));
     close (fd);
 }

@@ -78,6 +78,7 @@ TEST (sources_are_the_users_own)
            "0: 00000002 00000000 00010000 0001 01 1 @spank_tf/overview/1000/0000000000000abc\n"
            "0: 00000003 00000000 00000000 0001 03 2 @spank_tf/overview/1000/0000000000000abc\n"
            "0: 00000002 00000000 00010000 0001 01 3 @spank_tf/overview/1001/00000000000000ff\n"
+           "0: 00000002 00000000 00010000 0001 01 7 @spank_tf/overview/1001/0000000000000abc\n"
            "0: 00000002 00000000 00010000 0001 01 4 @spank_tf/overview/1000/00ff/x\n"
            "0: 00000002 00000000 00010000 0001 01 5 /run/spank_tf/overview/1000/1\n"
            "0: 00000002 00000000 00010000 0001 01 6\n",
@@ -87,7 +88,7 @@ TEST (sources_are_the_users_own)
     assert_int_equal (list[0].uid, 1000);
     assert_int_equal (list[0].number, 0xabc);
     free (list);
-    assert_int_equal (reply_sources (path, 0, &list, &err), 2);
+    assert_int_equal (reply_sources (path, 0, &list, &err), 3);
     free (list);
     unlink (path);
     assert_int_equal (reply_sources (path, 0, &list, &err), -1);

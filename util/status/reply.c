@@ -16,6 +16,7 @@
 
 #include "common/deadline.h"
 #include "common/tasklist.h"
+#include "jobs.h"
 
 #define NAMES_OF_SOCKETS "/proc/net/unix"
 
@@ -23,13 +24,15 @@
 #define REPLY_MS 5000
 /* Between two attempts to connect, if too many others do. */
 #define AGAIN_MS 50
+/* So many of a user's in one round are enough for root. */
+#define MOST_FAULTS 2
 
 /* Which there are. */
 
-static bool _has (const struct reply_source *list, int count, uint64_t number)
+static bool _has (const struct reply_source *list, int count, const struct reply_source *source)
 {
     for (int i = 0; i < count; i++)
-        if (list[i].number == number)
+        if (list[i].number == source->number && list[i].uid == source->uid)
             return true;
     return false;
 }
@@ -48,7 +51,7 @@ static bool _source (char *line, uid_t uid, struct reply_source *source)
 int reply_sources (const char *file, uid_t uid, struct reply_source **list, struct errtext *err)
 {
     FILE *f = fopen (file, "re");
-    struct reply_source source;
+    struct reply_source source = { .faults = 0 };
     char *line = NULL;
     size_t size = 0;
     int count = 0;
@@ -59,7 +62,7 @@ int reply_sources (const char *file, uid_t uid, struct reply_source **list, stru
     while (count >= 0 && getline (&line, &size, f) > 0) {
         struct reply_source *more;
 
-        if (!_source (line, uid, &source) || _has (*list, count, source.number))
+        if (!_source (line, uid, &source) || _has (*list, count, &source))
             continue;
         if (!(more = reallocarray (*list, (size_t)count + 1, sizeof (*more)))) {
             count = errtext_set (err, "%s", strerror (ENOMEM));
@@ -146,16 +149,15 @@ void reply_clear (struct reply *reply)
 
 /* The question. */
 
-/* EAGAIN: too many askers wait. */
-static int _connect (int fd, const struct reply_source *source, struct errtext *err)
+/* EAGAIN: too many askers wait. Only behind that it is known whose socket it is. */
+static int _connect (int fd, const struct reply_source *source, struct deadline patience, struct errtext *err)
 {
-    struct deadline deadline = deadline_in_ms (REPLY_MS);
     struct sockaddr_un address;
     /* gcc -fanalyzer is wrong: it is not NULL. NOLINTNEXTLINE(clang-analyzer-core.NullDereference) */
     socklen_t length = overview_address (&address, source->uid, source->number);
 
     while (connect (fd, (struct sockaddr *)&address, length) < 0) {
-        if (errno != EAGAIN || deadline_passed (deadline))
+        if (errno != EAGAIN || deadline_passed (patience))
             return errtext_set (err, "%s", strerror (errno));
         poll (NULL, 0, AGAIN_MS);
     }
@@ -191,15 +193,16 @@ static int _ask (struct reply *reply, int fd, enum overview_asks asks, struct er
 }
 
 int reply_ask (struct reply *reply, const struct reply_source *source, enum overview_asks asks,
-               struct errtext *err)
+               struct deadline patience, struct errtext *err)
 {
     int fd = socket (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), rc;
 
     *reply = (struct reply){ .rank = NULL };
     if (fd < 0)
         return errtext_set (err, "%s", strerror (errno));
-    rc = _connect (fd, source, err) < 0 || _check_owner (fd, source, err) < 0 ? -1
-                                                                              : _ask (reply, fd, asks, err);
+    rc = _connect (fd, source, patience, err) < 0 || _check_owner (fd, source, err) < 0
+             ? -1
+             : _ask (reply, fd, asks, err);
     close (fd);
     return rc;
 }
@@ -223,31 +226,70 @@ bool wanted_is (const struct wanted *w, const struct overview *o)
     return !w->number && (strcmp (array, w->job) == 0 || _is_text (array, strcspn (array, "_"), w->job));
 }
 
-static int _add (struct replies *replies, const struct reply_source *source, const struct wanted *wanted)
+/* A user may answer for any job, and Slurm knows whose it is. True if Slurm does not answer. */
+static bool _is_owner (uid_t uid, const struct overview *o)
+{
+    char number[16];
+    struct job_info *job;
+    struct errtext err;
+    bool is_owner;
+    int found;
+
+    snprintf (number, sizeof (number), "%.*s", (int)strspn (o->job_step, "0123456789"), o->job_step);
+    if (!*number)
+        return false;
+    found = jobs_find (&job, number, &err);
+    is_owner = found < 0;
+    for (int i = 0; i < found && !is_owner; i++)
+        is_owner = job[i].uid == uid && (!o->array || strcmp (o->array, job[i].name) == 0);
+    free (job);
+    return is_owner;
+}
+
+/* A user may have sockets without end that do not answer. */
+static bool _is_given_up (const struct reply_source *list, int which)
+{
+    int faults = 0;
+
+    for (int i = 0; i < which; i++)
+        faults += list[i].uid == list[which].uid ? list[i].faults : 0;
+    return faults >= MOST_FAULTS;
+}
+
+static int _add (struct replies *replies, struct reply_source *source, const struct wanted *wanted,
+                 struct deadline patience)
 {
     struct reply *reply = &replies->reply[replies->count];
+    struct deadline late = deadline_in_ms (REPLY_MS);
     struct errtext err;
 
     /* One that has ended meanwhile, or does not answer, is not the one that is wanted, as far as is known. */
-    if (reply_ask (reply, source, wanted->job ? OVERVIEW_ASKS_RANKS : OVERVIEW_ASKS_STEP, &err) < 0) {
+    if (reply_ask (reply, source, wanted->job ? OVERVIEW_ASKS_RANKS : OVERVIEW_ASKS_STEP, patience, &err)
+        < 0) {
+        source->faults = deadline_passed (late);
         fprintf (stderr, "tf-status: a tf-rendezvous of this host: %s\n", err.text);
         return 0;
     }
-    if (!wanted_is (wanted, &reply->overview)) {
-        reply_clear (reply);
-        return 0;
+    if (wanted_is (wanted, &reply->overview)) {
+        if (geteuid () != 0 || _is_owner (source->uid, &reply->overview))
+            return 1;
+        source->faults = MOST_FAULTS;
+        fprintf (stderr, "tf-status: user %u answers for another user's job\n", source->uid);
     }
-    return 1;
+    reply_clear (reply);
+    return 0;
 }
 
 int replies_ask (struct replies *replies, const struct wanted *wanted, struct errtext *err)
 {
     struct reply_source *list;
     int count = reply_sources (NAMES_OF_SOCKETS, geteuid (), &list, err);
+    struct deadline patience = deadline_in_ms (REPLY_MS);
 
     *replies = (struct replies){ count < 0 ? NULL : calloc ((size_t)count + 1, sizeof (*replies->reply)), 0 };
     for (int i = 0; i < count && replies->reply; i++)
-        replies->count += _add (replies, &list[i], wanted);
+        if (geteuid () != 0 || !_is_given_up (list, i))
+            replies->count += _add (replies, &list[i], wanted, patience);
     free (list);
     if (count >= 0 && !replies->reply)
         return errtext_set (err, "%s", strerror (ENOMEM));

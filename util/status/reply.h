@@ -18,6 +18,7 @@
 struct reply_source {
     uid_t uid;
     uint64_t number;
+    int faults; /* after some of them root asks this user no more */
 };
 
 /*
@@ -32,9 +33,12 @@ struct reply {
     struct frame **frame; /* their texts, and of the overview the last one */
 };
 
-/* Ask. -1 and err: it does not answer within five seconds, has another version, or is another user's. */
+/*
+ * Ask. -1 and err: it does not answer within five seconds, has another version, or is another user's. Where
+ * too many others ask, this one waits until `patience`.
+ */
 int reply_ask (struct reply *reply, const struct reply_source *source, enum overview_asks asks,
-               struct errtext *err);
+               struct deadline patience, struct errtext *err);
 
 /* A zeroed one is fine. */
 void reply_clear (struct reply *reply);
