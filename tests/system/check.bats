@@ -111,7 +111,7 @@ version ()
     echo "include $own/conf.d/*.conf" > "$SPANK_TF_CLUSTER/plugstack.conf"
     chmod 755 "$SPANK_TF_CLUSTER/work"
     check_on "$(node 1)"
-    says 0 "ok: only root can change plugstack.conf, the plugins and the helper programs"
+    says 0 "ok: only root can change plugstack.conf, the plugins and the programs"
     chown "$user" "$own/spank_tf.so"
     chmod 1777 "$own/conf.d"
     chgrp "$user" "$own/libexec/tf-supervise"

@@ -650,7 +650,7 @@ TEST (what_every_user_can_change_is_a_warning)
     if (!owners_are_known ())
         SKIP ("root's files are another user's here");
     check_installation ();
-    has_line ("ok: only root can change plugstack.conf, the plugins and the helper programs");
+    has_line ("ok: only root can change plugstack.conf, the plugins and the programs");
     mode_has (
         0646, "plugstack.conf",
         "warning: ROOT/plugstack.conf has mode 0646: every user can change what slurmd runs as root" CHMOD);
@@ -667,6 +667,24 @@ TEST (what_every_user_can_change_is_a_warning)
               "warning: directory ROOT has mode 0777: every user can change what slurmd runs as root" CHMOD);
     /* The files there are not theirs, so they cannot replace them. */
     mode_has (01777, ".", NULL);
+}
+
+TEST (the_programs_of_the_site_run_as_users)
+{
+    if (!owners_are_known ())
+        SKIP ("root's files are another user's here");
+    write_file (at ("notify"), "");
+    write_file (at ("probe"), "");
+    assert_int_equal (chmod (at ("notify"), 0755), 0);
+    assert_int_equal (chmod (at ("probe"), 0755), 0);
+    write_file (at ("plugstack.conf"),
+                expanded ("OURS notify=ROOT/notify preflight=files,ROOT/probe,timeout=9\n"));
+    mode_has (0757, "notify",
+              "warning: ROOT/notify has mode 0757: every user can change what runs as the user of each "
+              "step" CHMOD);
+    mode_has (
+        0757, "probe",
+        "warning: ROOT/probe has mode 0757: every user can change what runs as the user of each step" CHMOD);
 }
 
 /* plugstack.conf.d, and a file there. */

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/preflight.h"
 #include "common/version.h"
 #include "owners.h"
 
@@ -296,6 +297,21 @@ static void _check_programs (const char *directory, struct owners *owners)
     globfree (&found);
 }
 
+/* Of notify= and preflight=. */
+static void _check_site_programs (const struct installation *i, struct owners *owners)
+{
+    const char *notify = i->arguments.value[OPTION_NOTIFY], *preflight = i->arguments.value[OPTION_PREFLIGHT];
+    struct preflight_rule rule;
+    char path[PATH_MAX];
+
+    if (notify)
+        owners_check (owners, notify, false, AS_USERS);
+    if (!preflight || preflight_parse (&rule, preflight, NULL) < 0 || !rule.program)
+        return;
+    snprintf (path, sizeof (path), "%.*s", rule.length, rule.program);
+    owners_check (owners, path, false, AS_USERS);
+}
+
 static void _check_owners (const struct installation *i, uid_t owner, struct findings *findings)
 {
     struct owners owners = { .owner = owner, .findings = findings };
@@ -307,9 +323,9 @@ static void _check_owners (const struct installation *i, uid_t owner, struct fin
     _check_paths (i, PLUGSTACK_PLUGIN, &owners);
     if (*i->libexecdir)
         _check_programs (i->libexecdir, &owners);
+    _check_site_programs (i, &owners);
     if (owners.bad == 0)
-        findings_ok (findings, "owners",
-                     "only root can change plugstack.conf, the plugins and the helper programs");
+        findings_ok (findings, "owners", "only root can change plugstack.conf, the plugins and the programs");
 }
 
 void installation_check (struct installation *i, const char *slurm_conf, uid_t owner,
