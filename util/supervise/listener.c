@@ -11,8 +11,8 @@
 
 #define PAUSE_MIN_MS 1000
 /*
- * From here on pauses grow slowly: a server listens as long as its program works, and is to be seen also if the
- * program needs most of a minute to start, and then works for some seconds.
+ * From here on pauses grow slowly: a server listens as long as its program works, and is to be seen even if
+ * the program needs most of a minute to start, and then works for some seconds.
  */
 #define PAUSE_SLOW_MS 4000
 #define PAUSE_MAX_MS 30000
