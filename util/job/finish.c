@@ -73,7 +73,7 @@ bool finish_failed (const struct job *job)
 
     if (job->finish.cause == FINISH_PS_FAILED || job->finish.cause == FINISH_TASK_FAILED)
         return true;
-    if (job->phase != JOB_FINISHES || job->asked)
+    if (job->phase != JOB_FINISHES || job->asked_signal)
         return false;
     EACH_PLACE (p, job)
         if (p->duty.awaited) {
@@ -201,7 +201,7 @@ static void _finish (struct job *job, enum finish_cause cause, struct place *p,
     job->finish.place = p;
     job->finish.report = *report;
     _tell_over (job, grace);
-    if (cause == FINISH_TASK_FAILED && !job->asked)
+    if (cause == FINISH_TASK_FAILED && !job->asked_signal)
         job->finish.failure_over = job->run + grace * SECOND_MS;
     job->finish.grace_over = job->run + _evaluator_grace (job) * SECOND_MS;
     _end_restarts (job);
@@ -216,7 +216,7 @@ static enum finish_cause _cause (const struct job *job, const struct place *p)
 
     if (failed && p->duty.fatal && p->kind == RULES_PS)
         return FINISH_PS_FAILED;
-    if (failed && p->duty.fatal && !job->asked && awaits)
+    if (failed && p->duty.fatal && !job->asked_signal && awaits)
         return FINISH_TASK_FAILED;
     return p->duty.awaited && !awaits ? job->aim : FINISH_NOT;
 }
@@ -253,7 +253,7 @@ void finish_end (struct job *job, struct place *p, enum place_phase phase, bool 
 
 void finish_hang (struct job *job, struct place *p)
 {
-    if (job->config->stop == STOP_WHEN_AUTO && job->phase != JOB_FINISHES && !job->asked)
+    if (job->config->stop == STOP_WHEN_AUTO && job->phase != JOB_FINISHES && !job->asked_signal)
         _finish (job, FINISH_TASK_FAILED, p, &hung);
 }
 

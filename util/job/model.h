@@ -388,8 +388,7 @@ struct job {
     struct finish finish;
     enum finish_cause aim; /* the cause if all goes well; FINISH_NOT: there is none */
     struct budget budget;
-    bool asked; /* Slurm or the user has asked the step to end, */
-    int asked_signal; /* ... by this signal, */
+    int asked_signal; /* by which Slurm or the user has asked the step to end, or 0, */
     int64_t asked_at; /* ... in seconds since 1970; 0: not known */
 
     struct facts facts;

@@ -76,7 +76,7 @@ static bool _was_asked (const struct job *job)
     EACH_RANK (r, job)
         if (r->place && r->asked)
             return true;
-    return job->asked;
+    return job->asked_signal;
 }
 
 void requeue_take (struct job *job, const struct slurm_job *answer)
@@ -173,7 +173,7 @@ static const struct place *_unsaved (const struct job *job)
 static bool _slurm_was_first (const struct job *job)
 {
     EACH_PLACE (p, job)
-        if (job->requeue.far && job->asked && p->duty.awaited && restart_rule_saved (&p->end.report))
+        if (job->requeue.far && job->asked_signal && p->duty.awaited && restart_rule_saved (&p->end.report))
             return true;
     return false;
 }

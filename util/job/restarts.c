@@ -564,7 +564,7 @@ void restarts_end (struct job *job, struct place *p, const struct exit_report *r
 {
     bool gathers = restarts_gather (job, p), again = restart_rule_covers (&job->config->restart, report);
 
-    if (cannot && !job->asked && (gathers || again || report->kind == EXIT_REPORT_UNSTARTED))
+    if (cannot && !job->asked_signal && (gathers || again || report->kind == EXIT_REPORT_UNSTARTED))
         _note_stuck (p, why);
     else if (cannot)
         place_forbid (p, PLACE_CANNOT);
@@ -578,7 +578,7 @@ void restarts_end (struct job *job, struct place *p, const struct exit_report *r
 
 void restarts_cannot (struct job *job, struct place *p, const char *why)
 {
-    if (place_waits (p) && !job->asked)
+    if (place_waits (p) && !job->asked_signal)
         _note_stuck (p, why);
     else
         place_forbid (p, PLACE_CANNOT);
@@ -586,7 +586,6 @@ void restarts_cannot (struct job *job, struct place *p, const char *why)
 
 void restarts_ask (struct job *job, int signal, int64_t at)
 {
-    job->asked = true;
     job->finish.failure_over = NEVER;
     if (!job->asked_signal) {
         job->asked_signal = signal;
