@@ -134,37 +134,26 @@ void absence_end (struct job *job, struct rank *rank)
 
 /* Losses. */
 
-/*
- * A place that is kept may come back, or get a spare, until all begin again.
- */
+/* A place that is kept may come back, or get a spare, until all begin again. */
 static bool _is_overdue (const struct job *job, const struct rank *r)
 {
-    if (!rank_is_supervised (r) || (r->place && r->place->phase == PLACE_KEPT))
-        return false;
-    return job->run >= r->away;
-}
-
-static bool _note_overdue (struct job *job)
-{
-    bool any = false;
-
-    EACH_RANK (r, job) {
-        r->overdue = _is_overdue (job, r);
-        any = any || r->overdue;
-    }
-    return any;
+    return rank_is_supervised (r) && !(r->place && r->place->phase == PLACE_KEPT) && job->run >= r->away;
 }
 
 static void _tell_overdue (struct job *job)
 {
-    struct fact *fact = facts_add (&job->facts, FACT_LOST, NULL);
+    struct fact *fact = NULL;
 
-    EACH_RANK (r, job)
-        if (r->overdue) {
-            fact->given_up = fact->given_up || (r->place && restarts_gather (job, r->place));
-            fact->places = fact->places || r->place;
-            fact_name (fact, r, job->tasks);
-        }
+    EACH_RANK (r, job) {
+        if (!_is_overdue (job, r))
+            continue;
+        fact = fact ? fact : facts_add (&job->facts, FACT_LOST, NULL);
+        fact->given_up = fact->given_up || (r->place && restarts_gather (job, r->place));
+        fact->places = fact->places || r->place;
+        fact_name (fact, r, job->tasks);
+    }
+    if (!fact)
+        return;
     fact->obstacle = spares_obstacle (job);
     fact->left = budget_left (job);
 }
@@ -185,15 +174,12 @@ static void _lose_rank (struct job *job, struct rank *rank)
     }
 }
 
-/* With the end of some, others are waited for no longer. */
 void absence_check (struct job *job)
 {
-    while (_note_overdue (job)) {
-        _tell_overdue (job);
-        EACH_RANK (r, job)
-            if (r->overdue)
-                _lose_rank (job, r);
-    }
+    _tell_overdue (job);
+    EACH_RANK (r, job)
+        if (_is_overdue (job, r))
+            _lose_rank (job, r);
 }
 
 /* Silent nodes. */

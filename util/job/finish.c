@@ -169,7 +169,8 @@ static void _tell_grace (struct job *job)
     fact->seconds = _evaluator_grace (job);
     fact->failed = finish_failed (job);
     EACH_PLACE (p, job)
-        if (fact->seconds > 0 && p->duty.graced && !place_has_ended (p) && !p->rank->overdue
+        /* One whose rank is about to be lost does not use it. */
+        if (fact->seconds > 0 && p->duty.graced && !place_has_ended (p) && job->run < p->rank->away
             && !(failed && p->duty.awaited) && (place_runs (p) || p->future == PLACE_MAY_BEGIN))
             fact_name (fact, p->rank, job->tasks);
 }

@@ -249,7 +249,6 @@ struct rank {
     int64_t away; /* job->run when it counts as lost; NEVER: it is there */
     int64_t given_up; /* job->run when a spare may take its place; or NEVER */
     bool lost; /* it did not come back in time */
-    bool overdue; /* it is to be told as lost now */
     bool cut; /* srun has ended, and it was killed before its supervisor has told its end */
 };
 
