@@ -72,7 +72,7 @@ static enum ledger_account _account (const struct job *job)
     bool runs = false, waits = false;
 
     if (job->phase == JOB_GATHERS)
-        return job->preflight.until != NEVER || !job->gather.failed ? LEDGER_PREFLIGHT : LEDGER_PAUSING;
+        return job->preflight.until != NEVER || !job->gather.first ? LEDGER_PREFLIGHT : LEDGER_PAUSING;
     if (finish_failed (job))
         return LEDGER_NOTICING;
     EACH_PLACE (p, job)
@@ -129,7 +129,7 @@ void ledger_look (struct job *job)
     if (account != l->account)
         _move (l, account, job->run);
     l->waited = l->waited || account == LEDGER_PROGRESS || account == LEDGER_REPEATED;
-    l->untold = l->untold || (job->phase == JOB_GATHERS && job->gather.failed);
+    l->untold = l->untold || (job->phase == JOB_GATHERS && job->gather.first);
     l->failed = 0;
 }
 

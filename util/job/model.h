@@ -261,8 +261,7 @@ enum job_phase {
 };
 
 struct gather {
-    struct place *first; /* to fail, of those that gather, */
-    const struct rank *failed; /* ... and its rank then; NULL before the first lives */
+    struct rank *first; /* to fail, of those that gather; NULL before the first lives */
     bool everyone; /* evaluators and auxiliary tasks, too: places have changed */
     int pause; /* seconds before all begin */
     int64_t patience; /* until then they may end by themselves */

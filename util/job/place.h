@@ -65,19 +65,21 @@ static inline bool rank_is_supervised (const struct rank *rank)
     return !rank->lost && (rank->place ? rank->place->phase != PLACE_ENDED || rank->alive : !rank->released);
 }
 
-/* The role and index that others know it by: of its place, or of the one that it lost. */
+/* Its place, or the one that it lost to a spare; or NULL. */
+static inline struct place *rank_last_place (const struct rank *rank)
+{
+    return rank->place ? rank->place : rank->lost_place;
+}
+
+/* The role and index that others know it by. */
 static inline const char *rank_role (const struct rank *rank)
 {
-    const struct place *p = rank->place ? rank->place : rank->lost_place;
-
-    return p ? p->role : rank->role;
+    return rank_last_place (rank) ? rank_last_place (rank)->role : rank->role;
 }
 
 static inline int rank_index (const struct rank *rank)
 {
-    const struct place *p = rank->place ? rank->place : rank->lost_place;
-
-    return p ? p->index : rank->index;
+    return rank_last_place (rank) ? rank_last_place (rank)->index : rank->index;
 }
 
 /* So often its place was restarted, until it lost that. */

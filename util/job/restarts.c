@@ -228,7 +228,7 @@ static void _wait (struct job *job, struct place *p, const struct exit_report *r
 }
 
 /* PreemptionCheckpointHandler saves in all tasks together: after that the others may end by themselves. */
-static void _gather (struct job *job, struct place *first, const struct exit_report *report)
+static void _gather (struct job *job, struct rank *first, const struct exit_report *report)
 {
     struct gather *g = &job->gather;
     struct members all = _members (job);
@@ -236,10 +236,9 @@ static void _gather (struct job *job, struct place *first, const struct exit_rep
     job->phase = JOB_GATHERS;
     g->decided = false;
     g->first = first;
-    g->failed = first->rank;
     g->pause = budget_pause (job);
     g->patience = job->run + (restart_rule_saved (report) ? job->config->stop_grace * SECOND_MS : 0);
-    g->opens = job->run + g->pause * SECOND_MS - first->life.ago_ms;
+    g->opens = job->run + g->pause * SECOND_MS - rank_last_place (first)->life.ago_ms;
     EACH_PLACE (p, job)
         if (p->phase == PLACE_KEPT && _is_needed (job, p, &all))
             _wait (job, p, &p->end.report);
@@ -280,7 +279,7 @@ enum decision restarts_hang (struct job *job, struct place *p)
         return decision;
     p->life.ago_ms = 0;
     _charge (job, p);
-    _gather (job, p, &hung);
+    _gather (job, p->rank, &hung);
     return decision;
 }
 
@@ -325,10 +324,8 @@ static void _move_place (struct job *job, struct place *p, struct rank *spare)
     p->life.due = NEVER;
     p->life.failures = 0;
     job->gather.everyone = true;
-    if (job->phase == JOB_GATHERS)
-        return;
-    _gather (job, p, &killed);
-    job->gather.failed = lost;
+    if (job->phase != JOB_GATHERS)
+        _gather (job, lost, &killed);
 }
 
 /* Give its place to a spare, if that can be. All that get one together share a fact, which is NULL before. */
@@ -395,7 +392,7 @@ void restarts_replace_silent (struct job *job)
 void restarts_await_preflight (struct job *job)
 {
     job->phase = JOB_GATHERS;
-    job->gather = (struct gather){ .first = job->place, .everyone = true, .opens = job->run };
+    job->gather = (struct gather){ .everyone = true, .opens = job->run };
     job->preflight.wanted = true;
     EACH_PLACE (p, job) {
         p->phase = PLACE_WAITS;
@@ -449,19 +446,17 @@ static bool _fails_before (const struct rank *a, const struct rank *b)
 /* Of those that gather: reports do not arrive in the order of the ends. */
 static void _note_first_to_fail (struct job *job, struct place *p)
 {
-    struct place *first = job->gather.first;
+    const struct rank *first = job->gather.first;
 
-    if (!p->duty.member || !first->duty.member || !exit_report_failed (&p->end.report)
-        || !_fails_before (p->rank, job->gather.failed))
-        return;
-    job->gather.first = p;
-    job->gather.failed = p->rank;
+    if (p->duty.member && rank_last_place (first)->duty.member && exit_report_failed (&p->end.report)
+        && _fails_before (p->rank, first))
+        job->gather.first = p->rank;
 }
 
 /* With the failure for which all gather. */
 bool restarts_fail_again (const struct job *job, const struct place *p)
 {
-    return p->life.failures + (job->phase == JOB_GATHERS && job->gather.failed == p->rank) >= MOST_FAILURES;
+    return p->life.failures + (job->phase == JOB_GATHERS && job->gather.first == p->rank) >= MOST_FAILURES;
 }
 
 /*
@@ -515,7 +510,7 @@ static void _restart (struct job *job, struct place *p, const struct exit_report
     _wait (job, p, report);
     p->life.failures += decision == DECISION_ONE && counts;
     if (decision == DECISION_ALL)
-        _gather (job, p, report);
+        _gather (job, p->rank, report);
     else
         p->life.due = job->run + budget_pause (job) * SECOND_MS - p->life.ago_ms;
     restarts_tell (job, p, report, decision, NULL);
@@ -671,8 +666,8 @@ static void _end_gathering (struct job *job, bool given_up)
         if (p->phase == PLACE_WAITS && _is_member (job, p))
             p->life.due = job->run;
     }
-    if (job->gather.first->rank == job->gather.failed)
-        job->gather.first->life.failures++;
+    if (job->gather.first && job->gather.first->place)
+        job->gather.first->place->life.failures++;
     job->phase = JOB_RUNS;
     job->gather.everyone = job->budget.charged = false;
 }
@@ -719,7 +714,7 @@ void restarts_act (struct job *job)
 
         _look_at_gathering (job, &all);
         /* Its end explains the others'. */
-        more = job->gather.first && _act (job, job->gather.first, &all);
+        more = job->gather.first && _act (job, rank_last_place (job->gather.first), &all);
         EACH_PLACE (p, job)
             more = _act (job, p, &all) || more;
     }

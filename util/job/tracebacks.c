@@ -86,7 +86,7 @@ void tracebacks_tell_first (struct job *job, const struct rank *failed, const st
 
 void tracebacks_take (struct job *job, struct rank *rank, const struct signs *signs)
 {
-    const struct rank *failed = job->gather.failed;
+    const struct rank *first = job->gather.first;
 
     if (!rank->place || !place_runs (rank->place) || signs->life != rank->place->life.number)
         return;
@@ -95,7 +95,7 @@ void tracebacks_take (struct job *job, struct rank *rank, const struct signs *si
     strcpy (rank->traceback.text, signs->traceback);
     rank->traceback.lost = signs->traceback_lost;
     if (job->phase == JOB_GATHERS && job->gather.decided)
-        tracebacks_tell_first (job, failed, &rank_end (failed)->report);
+        tracebacks_tell_first (job, first, &rank_end (first)->report);
 }
 
 static int64_t _tells_at (const struct job *job, const struct rank *rank)
