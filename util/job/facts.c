@@ -54,9 +54,7 @@ bool facts_take (struct facts *facts, struct fact *fact)
 void fact_clear (struct fact *fact)
 {
     free (fact->ranks);
-    free (fact->cannot);
     fact->ranks = NULL;
-    fact->cannot = NULL;
 }
 
 void facts_clear (struct facts *facts)

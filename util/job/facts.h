@@ -135,7 +135,6 @@ struct fact {
     /* DECIDED, and of REPLACED the pause. */
     enum decision decision;
     int pause; /* seconds */
-    char *cannot; /* the rank's own reason, or NULL; released with the fact */
     const struct rank *unable; /* another one, which cannot be restarted, or NULL */
     bool given_up; /* the restart of all tasks is */
     int asked_signal;

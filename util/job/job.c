@@ -7,6 +7,7 @@
 
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "absence.h"
 #include "budget.h"
@@ -63,9 +64,9 @@ void job_destroy (struct job *job)
 {
     if (!job)
         return;
-    EACH_PLACE (p, job) {
-        free (p->cannot);
-        p->cannot = NULL;
+    EACH_RANK (r, job) {
+        free (r->why);
+        r->why = NULL;
     }
     facts_clear (&job->facts);
     free (job);
@@ -182,7 +183,7 @@ static void _take_end (struct job *job, struct place *p, const struct status *st
         ledger_fail (job, p->end.at);
     /* gcc -fanalyzer is wrong: the place keeps it. */
     p->end.kill_told = p->hung = false;
-    restarts_end (job, p, report, life->life < 0, life->cannot);
+    restarts_end (job, p, report);
 }
 
 /*
@@ -191,7 +192,7 @@ static void _take_end (struct job *job, struct place *p, const struct status *st
  */
 static void _take_unbegun (struct job *job, struct place *p, const struct status *status)
 {
-    if (status->life.life < 0 && !status->life.asked_signal)
+    if (p->rank->cannot && !status->life.asked_signal)
         _take_end (job, p, status, status->report.kind == EXIT_REPORT_STOPPED ? &unstarted : &status->report);
     else {
         /* Its end is this one, not that of a connection. */
@@ -199,14 +200,6 @@ static void _take_unbegun (struct job *job, struct place *p, const struct status
             _note_end (job, p->rank, job->now, NULL, status->life.asked_signal);
         restarts_withdraw (job, p, &status->report);
     }
-}
-
-/* It waits, or is kept: what its life had left is stopped, or no other one can begin. */
-static void _take_waiting (struct job *job, struct place *p, const struct status *status)
-{
-    p->life.leaves = false;
-    if (status->life.life < 0)
-        restarts_cannot (job, p, status->life.cannot);
 }
 
 static void _take_report (struct job *job, struct rank *rank, const struct status *status)
@@ -221,10 +214,13 @@ static void _take_report (struct job *job, struct rank *rank, const struct statu
     rank->address_use = life->address;
     if (life->address == ADDRESS_UNUSED && alone_has_met (job->rank, job->tasks, &life->peers))
         rank->address_use = ADDRESS_OTHER;
+    rank->cannot = life->life < 0;
+    free (rank->why);
+    rank->why = life->cannot ? strdup (life->cannot) : NULL;
     if (life->asked_signal)
         restarts_ask (job, life->asked_signal, life->asked_at);
     if (!p) {
-        rank->released = rank->released || life->life < 0;
+        rank->released = rank->released || rank->cannot;
         return;
     }
     fact = facts_add (&job->facts, FACT_REPORTED, rank);
@@ -234,8 +230,11 @@ static void _take_report (struct job *job, struct rank *rank, const struct statu
     switch (p->phase) {
         case PLACE_BEGINS: _take_unbegun (job, p, status); break;
         case PLACE_RUNS: _take_end (job, p, status, &status->report); break;
-        case PLACE_WAITS:
-        case PLACE_KEPT: _take_waiting (job, p, status); break;
+        case PLACE_WAITS: p->life.leaves = false; break;
+        case PLACE_KEPT:
+            if (rank->cannot)
+                place_forbid (p, PLACE_CANNOT);
+            break;
         case PLACE_ENDED:
             /* It was lost, and has done its work after all. */
             if (report_is_success (&status->report))

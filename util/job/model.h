@@ -105,8 +105,6 @@ struct place {
     struct life life;
     struct end end;
     bool hung; /* the present life was found to hang */
-    bool stuck; /* it waits for a life, which its rank cannot begin, */
-    char *cannot; /* ... for this reason; or NULL */
 };
 
 /* Ranks. */
@@ -218,6 +216,8 @@ struct rank {
     /* What its supervisor has told. */
     struct exit_report said; /* the last report of an end, */
     int report; /* ... its number; 0: none */
+    bool cannot; /* by that report, it can begin no other life, */
+    char *why; /* ... for this reason; or NULL */
     bool alive; /* by its last status a life runs */
     int has; /* the last life that it has begun; -1: none */
     bool suspended; /* Slurm has suspended the job */

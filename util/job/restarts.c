@@ -6,8 +6,6 @@
 #include "restarts.h"
 
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "budget.h"
 #include "common/second.h"
@@ -183,7 +181,7 @@ static enum decision _decision_of (enum place_future future)
 }
 
 void restarts_tell (struct job *job, struct place *p, const struct exit_report *report,
-                    enum decision decision, const char *why)
+                    enum decision decision)
 {
     struct place *unable = NULL;
     struct fact *fact;
@@ -204,7 +202,6 @@ void restarts_tell (struct job *job, struct place *p, const struct exit_report *
     fact->left = budget_left (job);
     fact->row = job->budget.row;
     fact->step = job->budget.step;
-    fact->cannot = why ? strdup (why) : NULL;
     fact->given_up = restarts_gather (job, p);
     fact->unable = unable ? unable->rank : NULL;
     fact->asked_signal = job->asked_signal;
@@ -318,7 +315,7 @@ static void _move_place (struct job *job, struct place *p, struct rank *spare)
     p->end.report = killed;
     p->phase = PLACE_WAITS;
     p->future = PLACE_MAY_BEGIN;
-    p->hung = p->stuck = false;
+    p->hung = false;
     p->life.leaves = false;
     p->life.ago_ms = 0;
     p->life.due = NEVER;
@@ -476,23 +473,19 @@ static void _leave_bad_node (struct job *job, struct place *p)
 /* No spare has its place: it ends. */
 static void _give_up (struct job *job, struct place *p)
 {
-    struct exit_report report = p->end.report;
-
     /* Of those that gather one has said why nothing begins again. */
-    if (p->future == PLACE_MAY_BEGIN
-        && (p->duty.alone || !restarts_gather (job, p) || !_members (job).unable))
-        restarts_tell (job, p, &report, DECISION_CANNOT, p->cannot);
-    p->stuck = false;
+    if (p->duty.alone || !restarts_gather (job, p) || !_members (job).unable)
+        restarts_tell (job, p, &p->end.report, DECISION_CANNOT);
     place_forbid (p, PLACE_CANNOT);
 }
 
-/* Those whose rank is connected. */
+/* Those whose rank is connected, and can begin no other life, or should not. */
 static void _leave_ranks (struct job *job)
 {
     EACH_PLACE (p, job)
         if (!place_waits (p))
             continue;
-        else if (!p->stuck)
+        else if (!p->rank->cannot || p->future != PLACE_MAY_BEGIN)
             _leave_bad_node (job, p);
         else if (!_replace_one (job, p, FACT_IS_STUCK))
             _give_up (job, p);
@@ -513,10 +506,10 @@ static void _restart (struct job *job, struct place *p, const struct exit_report
         _gather (job, p->rank, report);
     else
         p->life.due = job->run + budget_pause (job) * SECOND_MS - p->life.ago_ms;
-    restarts_tell (job, p, report, decision, NULL);
+    restarts_tell (job, p, report, decision);
 }
 
-static void _decide (struct job *job, struct place *p, const struct exit_report *report, const char *why)
+static void _decide (struct job *job, struct place *p, const struct exit_report *report)
 {
     enum decision decision;
     struct members all;
@@ -529,20 +522,12 @@ static void _decide (struct job *job, struct place *p, const struct exit_report 
         return;
     }
     if (decision != DECISION_NONE)
-        restarts_tell (job, p, report, decision, why);
+        restarts_tell (job, p, report, decision);
     if (exit_report_failed (report) || (report_is_success (report) && job->config->wait > 0))
         place_forbid (p, PLACE_CANNOT);
     all = _members (job);
     finish_end (job, p, report_is_success (report) && _is_needed (job, p, &all) ? PLACE_KEPT : PLACE_ENDED,
                 false, report);
-}
-
-/* Its supervisor can begin no other life: it gets a spare, or ends (restarts_act ()). */
-static void _note_stuck (struct place *p, const char *why)
-{
-    p->stuck = true;
-    free (p->cannot);
-    p->cannot = why ? strdup (why) : NULL;
 }
 
 /* All begin again, and it is in. */
@@ -554,29 +539,19 @@ static void _join (struct job *job, struct place *p, const struct exit_report *r
     _note_first_to_fail (job, p);
 }
 
-void restarts_end (struct job *job, struct place *p, const struct exit_report *report, bool cannot,
-                   const char *why)
+void restarts_end (struct job *job, struct place *p, const struct exit_report *report)
 {
-    bool gathers = restarts_gather (job, p), again = restart_rule_covers (&job->config->restart, report);
+    bool again = restart_rule_covers (&job->config->restart, report) || report->kind == EXIT_REPORT_UNSTARTED;
 
-    if (cannot && !job->asked_signal && (gathers || again || report->kind == EXIT_REPORT_UNSTARTED))
-        _note_stuck (p, why);
-    else if (cannot)
-        place_forbid (p, PLACE_CANNOT);
-    if (gathers)
+    if (restarts_gather (job, p))
         _join (job, p, report);
-    else if (p->stuck)
-        _wait (job, p, report);
-    else
-        _decide (job, p, report, why);
-}
-
-void restarts_cannot (struct job *job, struct place *p, const char *why)
-{
-    if (place_waits (p) && !job->asked_signal)
-        _note_stuck (p, why);
-    else
-        place_forbid (p, PLACE_CANNOT);
+    else if (p->rank->cannot && again && !job->asked_signal)
+        _wait (job, p, report); /* for a spare, or to end: _leave_ranks () */
+    else {
+        if (p->rank->cannot)
+            place_forbid (p, PLACE_CANNOT);
+        _decide (job, p, report);
+    }
 }
 
 void restarts_ask (struct job *job, int signal, int64_t at)
@@ -645,7 +620,7 @@ static void _release (struct job *job, struct place *p)
     bool done = finish_stops (job, p) && _is_work_done (job) && !p->end.asked_signal;
 
     restarts_tell (job, p, &report,
-                   failed && p->future > PLACE_CANNOT ? _decision_of (p->future) : DECISION_NONE, NULL);
+                   failed && p->future > PLACE_CANNOT ? _decision_of (p->future) : DECISION_NONE);
     finish_end (job, p, PLACE_ENDED, false, done ? &stopped : &report);
 }
 

@@ -20,14 +20,9 @@ void restarts_await_preflight (struct job *job);
 enum decision restarts_hang (struct job *job, struct place *place);
 
 /*
- * The life that this place was to run has ended, and its last words and times are noted. `cannot`: its
- * supervisor cannot begin another one; why is `why`, or NULL.
+ * The life that this place was to run has ended, and its last words and times are noted.
  */
-void restarts_end (struct job *job, struct place *place, const struct exit_report *report, bool cannot,
-                   const char *why);
-
-/* The place waits for a life, which its supervisor cannot begin. */
-void restarts_cannot (struct job *job, struct place *place, const char *why);
+void restarts_end (struct job *job, struct place *place, const struct exit_report *report);
 
 /* The life of this place has not begun, and is not to: it waits, if all gather, or its end stands. */
 void restarts_withdraw (struct job *job, struct place *place, const struct exit_report *report);
@@ -65,6 +60,6 @@ bool restarts_gather (const struct job *job, const struct place *place);
 
 /* FACT_DECIDED. */
 void restarts_tell (struct job *job, struct place *place, const struct exit_report *report,
-                    enum decision decision, const char *why);
+                    enum decision decision);
 
 #endif

@@ -335,7 +335,7 @@ static void _decide_hang (struct job *job)
     _tell (job, first, decision == DECISION_ALL || decision == DECISION_ONE);
     first->place->end.report = report;
     if (decision != DECISION_ONE)
-        restarts_tell (job, first->place, &report, decision, NULL);
+        restarts_tell (job, first->place, &report, decision);
     if (decision != DECISION_ONE && decision != DECISION_ALL)
         finish_hang (job, first->place);
 }

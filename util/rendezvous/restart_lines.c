@@ -95,8 +95,8 @@ static void _cannot (struct errtext *text, const struct fact *fact)
     struct errtext another;
     struct quoted q;
 
-    if (fact->cannot)
-        reason = text_quoted (&q, fact->cannot, strlen (fact->cannot));
+    if (fact->rank->why)
+        reason = text_quoted (&q, fact->rank->why, strlen (fact->rank->why));
     else if (fact->unable && fact->unable != fact->rank) {
         errtext_set (&another, "%s cannot be restarted, and tasks of the cluster restart only together",
                      rank_name (fact->unable, name, sizeof (name)));
@@ -256,7 +256,6 @@ static struct line *_line_for (struct restart_lines *l, const struct fact *fact)
             return line;
     if (!(new.text = strdup (text.text)))
         return NULL;
-    new.fact.cannot = NULL;
     if (fact->decision == DECISION_ALL)
         _take_members (l, &new);
     l->line[l->count] = new;
