@@ -162,16 +162,17 @@ static void _tell_overdue (struct job *job)
 static void _lose_rank (struct job *job, struct rank *rank)
 {
     struct place *p = rank->place;
-    struct exit_report report =
-        p && p->phase == PLACE_WAITS && p->end.report.kind != EXIT_REPORT_STOPPED ? p->end.report : killed;
+    bool waits = p && p->phase == PLACE_WAITS && p->end.report.kind != EXIT_REPORT_STOPPED;
 
     ledger_fail (job, rank->heard);
-    if (p)
-        finish_end (job, p, p->phase, true, &report);
-    else {
+    if (!p) {
+        rank->end.report = killed;
         rank->lost = true;
-        rank->end.report = report;
+        return;
     }
+    if (!place_has_ended (p) && !waits)
+        p->end.report = killed;
+    finish_end (job, p, p->phase, true);
 }
 
 void absence_check (struct job *job)

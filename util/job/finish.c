@@ -13,8 +13,7 @@
 /* The last of srun's --wait, before it kills all tasks. */
 #define WAIT_SPARE_MS 1000
 
-static const struct exit_report hung = { .kind = EXIT_REPORT_HUNG },
-                                refused = { .kind = EXIT_REPORT_UNSTARTED,
+static const struct exit_report refused = { .kind = EXIT_REPORT_UNSTARTED,
                                             .number = EXIT_REPORT_REFUSED_CODE };
 
 /* Who is left. */
@@ -192,15 +191,15 @@ static void _end_restarts (struct job *job)
             place_forbid (p, PLACE_CANNOT);
 }
 
-static void _finish (struct job *job, enum finish_cause cause, struct place *p,
-                     const struct exit_report *report)
+static void _finish (struct job *job, enum finish_cause cause, struct place *p)
 {
     int grace = _before_wait_ends (job, job->config->fail_grace);
 
     job->phase = JOB_FINISHES;
     job->finish.cause = cause;
     job->finish.place = p;
-    job->finish.report = *report;
+    if (p)
+        job->finish.report = p->end.report;
     _tell_over (job, grace);
     if (cause == FINISH_TASK_FAILED && !job->asked_signal)
         job->finish.failure_over = job->run + grace * SECOND_MS;
@@ -222,21 +221,18 @@ static enum finish_cause _cause (const struct job *job, const struct place *p)
     return p->duty.awaited && !awaits ? job->aim : FINISH_NOT;
 }
 
-void finish_end (struct job *job, struct place *p, enum place_phase phase, bool lost,
-                 const struct exit_report *report)
+void finish_end (struct job *job, struct place *p, enum place_phase phase, bool lost)
 {
     bool had_ended = place_has_ended (p);
+    struct exit_report *report = &p->end.report;
     enum finish_cause cause;
 
     /* The others were stopped because of that. */
     if (job->finish.place == p && job->finish.report.kind == EXIT_REPORT_HUNG && report_is_success (report))
-        report = &hung;
-    if (!had_ended) {
-        p->end.report = *report;
-        /* While the job may need it. Losses have been told. */
-        if (!lost && p->beside && _has_failed_by_itself (p) && !finish_stops (job, p))
-            facts_add (&job->facts, FACT_FAILED_BESIDE, p->rank)->report = *report;
-    }
+        *report = job->finish.report;
+    /* While the job may need it. Losses have been told. */
+    if (!had_ended && !lost && p->beside && _has_failed_by_itself (p) && !finish_stops (job, p))
+        facts_add (&job->facts, FACT_FAILED_BESIDE, p->rank)->report = *report;
     p->phase = phase;
     p->rank->lost = p->rank->lost || lost;
     if (had_ended)
@@ -247,7 +243,7 @@ void finish_end (struct job *job, struct place *p, enum place_phase phase, bool 
     }
     cause = _cause (job, p);
     if (cause != FINISH_NOT)
-        _finish (job, cause, cause == FINISH_WORKERS || cause == FINISH_OTHERS ? NULL : p, report);
+        _finish (job, cause, cause == FINISH_WORKERS || cause == FINISH_OTHERS ? NULL : p);
     else if (phase == PLACE_ENDED && !lost && !_all_have_ended (job))
         _tell_missed (job, p);
 }
@@ -255,7 +251,7 @@ void finish_end (struct job *job, struct place *p, enum place_phase phase, bool 
 void finish_hang (struct job *job, struct place *p)
 {
     if (job->config->stop == STOP_WHEN_AUTO && job->phase != JOB_FINISHES && !job->asked_signal)
-        _finish (job, FINISH_TASK_FAILED, p, &hung);
+        _finish (job, FINISH_TASK_FAILED, p);
 }
 
 void finish_refuse (struct job *job)
@@ -265,7 +261,7 @@ void finish_refuse (struct job *job)
             p->end.report = refused;
             p->phase = PLACE_ENDED;
         }
-    _finish (job, FINISH_REFUSED, NULL, &refused);
+    _finish (job, FINISH_REFUSED, NULL);
 }
 
 int finish_waited (const struct job *job)

@@ -16,11 +16,10 @@
 #include "model.h"
 
 /*
- * A place has ended: PLACE_KEPT or PLACE_ENDED; or, with `lost`, its rank is lost and the phase stays. The
- * report is how, unless it had ended before.
+ * A place has ended, as its end tells: PLACE_KEPT or PLACE_ENDED; or, with `lost`, its rank is lost and the
+ * phase stays.
  */
-void finish_end (struct job *job, struct place *place, enum place_phase phase, bool lost,
-                 const struct exit_report *report);
+void finish_end (struct job *job, struct place *place, enum place_phase phase, bool lost);
 
 /* A place hangs, and is not restarted: it runs until it is stopped. */
 void finish_hang (struct job *job, struct place *place);

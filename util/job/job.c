@@ -178,12 +178,13 @@ static void _take_end (struct job *job, struct place *p, const struct status *st
     const struct life_report *life = &status->life;
 
     _note_end (job, p->rank, job->now - life->ago_ms, &status->failure, life->asked_signal);
-    watchdog_note_end (job, p->rank, report);
+    p->end.report = *report;
+    watchdog_note_end (job, p->rank);
     if (exit_report_failed (report))
         ledger_fail (job, p->end.at);
     /* gcc -fanalyzer is wrong: the place keeps it. */
     p->end.kill_told = p->hung = false;
-    restarts_end (job, p, report);
+    restarts_end (job, p);
 }
 
 /*

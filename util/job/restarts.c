@@ -180,9 +180,9 @@ static enum decision _decision_of (enum place_future future)
     return DECISION_NONE;
 }
 
-void restarts_tell (struct job *job, struct place *p, const struct exit_report *report,
-                    enum decision decision)
+void restarts_tell (struct job *job, struct place *p, enum decision decision)
 {
+    const struct exit_report *report = &p->end.report;
     struct place *unable = NULL;
     struct fact *fact;
 
@@ -209,24 +209,26 @@ void restarts_tell (struct job *job, struct place *p, const struct exit_report *
     if (decision != DECISION_ALL)
         return;
     job->gather.decided = true;
-    tracebacks_tell_first (job, p->rank, report);
+    tracebacks_tell_first (job, p->rank);
 }
 
 /* Waiting. */
 
-static void _wait (struct job *job, struct place *p, const struct exit_report *report)
+static void _wait (const struct job *job, struct place *p)
 {
+    const struct exit_report *report = &p->end.report;
+
     /* After a failure that the rule covers, its supervisor has killed what was left. */
     p->life.leaves =
         report->kind != EXIT_REPORT_STOPPED && !restart_rule_covers (&job->config->restart, report);
     p->life.due = NEVER;
-    p->end.report = *report;
     p->phase = PLACE_WAITS;
 }
 
 /* PreemptionCheckpointHandler saves in all tasks together: after that the others may end by themselves. */
-static void _gather (struct job *job, struct rank *first, const struct exit_report *report)
+static void _gather (struct job *job, struct rank *first)
 {
+    const struct place *p = rank_last_place (first);
     struct gather *g = &job->gather;
     struct members all = _members (job);
 
@@ -234,18 +236,18 @@ static void _gather (struct job *job, struct rank *first, const struct exit_repo
     g->decided = false;
     g->first = first;
     g->pause = budget_pause (job);
-    g->patience = job->run + (restart_rule_saved (report) ? job->config->stop_grace * SECOND_MS : 0);
-    g->opens = job->run + g->pause * SECOND_MS - rank_last_place (first)->life.ago_ms;
-    EACH_PLACE (p, job)
-        if (p->phase == PLACE_KEPT && _is_needed (job, p, &all))
-            _wait (job, p, &p->end.report);
+    g->patience = job->run + (restart_rule_saved (&p->end.report) ? job->config->stop_grace * SECOND_MS : 0);
+    g->opens = job->run + g->pause * SECOND_MS - p->life.ago_ms;
+    EACH_PLACE (kept, job)
+        if (kept->phase == PLACE_KEPT && _is_needed (job, kept, &all))
+            _wait (job, kept);
 }
 
 /* Decisions. */
 
-static enum decision _judge_failure (const struct job *job, const struct place *p,
-                                     const struct exit_report *report)
+static enum decision _judge_failure (const struct job *job, const struct place *p)
 {
+    const struct exit_report *report = &p->end.report;
     bool together = p->duty.member && (report->kind == EXIT_REPORT_HUNG || job->isolated);
     struct members all;
 
@@ -270,13 +272,15 @@ static enum decision _judge_failure (const struct job *job, const struct place *
 
 enum decision restarts_hang (struct job *job, struct place *p)
 {
-    enum decision decision = _judge_failure (job, p, &hung);
+    enum decision decision;
 
+    p->end.report = hung;
+    decision = _judge_failure (job, p);
     if (decision != DECISION_ALL || job->phase == JOB_GATHERS)
         return decision;
     p->life.ago_ms = 0;
     _charge (job, p);
-    _gather (job, p->rank, &hung);
+    _gather (job, p->rank);
     return decision;
 }
 
@@ -322,7 +326,7 @@ static void _move_place (struct job *job, struct place *p, struct rank *spare)
     p->life.failures = 0;
     job->gather.everyone = true;
     if (job->phase != JOB_GATHERS)
-        _gather (job, lost, &killed);
+        _gather (job, lost);
 }
 
 /* Give its place to a spare, if that can be. All that get one together share a fact, which is NULL before. */
@@ -475,7 +479,7 @@ static void _give_up (struct job *job, struct place *p)
 {
     /* Of those that gather one has said why nothing begins again. */
     if (p->duty.alone || !restarts_gather (job, p) || !_members (job).unable)
-        restarts_tell (job, p, &p->end.report, DECISION_CANNOT);
+        restarts_tell (job, p, DECISION_CANNOT);
     place_forbid (p, PLACE_CANNOT);
 }
 
@@ -494,63 +498,64 @@ static void _leave_ranks (struct job *job)
 /* Ends. */
 
 /* A place fails, and is to begin again. */
-static void _restart (struct job *job, struct place *p, const struct exit_report *report,
-                      enum decision decision)
+static void _restart (struct job *job, struct place *p, enum decision decision)
 {
     bool counts = !budget_covers (job, p);
 
     _charge (job, p);
-    _wait (job, p, report);
+    _wait (job, p);
     p->life.failures += decision == DECISION_ONE && counts;
     if (decision == DECISION_ALL)
-        _gather (job, p->rank, report);
+        _gather (job, p->rank);
     else
         p->life.due = job->run + budget_pause (job) * SECOND_MS - p->life.ago_ms;
-    restarts_tell (job, p, report, decision);
+    restarts_tell (job, p, decision);
 }
 
-static void _decide (struct job *job, struct place *p, const struct exit_report *report)
+static void _decide (struct job *job, struct place *p)
 {
+    const struct exit_report *report = &p->end.report;
     enum decision decision;
     struct members all;
 
     if (_is_late (job))
         place_forbid (p, PLACE_LATE);
-    decision = job->config->restart.times ? _judge_failure (job, p, report) : DECISION_NONE;
+    decision = job->config->restart.times ? _judge_failure (job, p) : DECISION_NONE;
     if (decision == DECISION_ONE || decision == DECISION_ALL) {
-        _restart (job, p, report, decision);
+        _restart (job, p, decision);
         return;
     }
     if (decision != DECISION_NONE)
-        restarts_tell (job, p, report, decision);
+        restarts_tell (job, p, decision);
     if (exit_report_failed (report) || (report_is_success (report) && job->config->wait > 0))
         place_forbid (p, PLACE_CANNOT);
     all = _members (job);
     finish_end (job, p, report_is_success (report) && _is_needed (job, p, &all) ? PLACE_KEPT : PLACE_ENDED,
-                false, report);
+                false);
 }
 
 /* All begin again, and it is in. */
-static void _join (struct job *job, struct place *p, const struct exit_report *report)
+static void _join (struct job *job, struct place *p)
 {
     job->gather.opens =
         moment_last (job->gather.opens, job->run + job->gather.pause * SECOND_MS - p->life.ago_ms);
-    _wait (job, p, report);
+    _wait (job, p);
     _note_first_to_fail (job, p);
 }
 
-void restarts_end (struct job *job, struct place *p, const struct exit_report *report)
+void restarts_end (struct job *job, struct place *p)
 {
+    const struct exit_report *report = &p->end.report;
     bool again = restart_rule_covers (&job->config->restart, report) || report->kind == EXIT_REPORT_UNSTARTED;
 
     if (restarts_gather (job, p))
-        _join (job, p, report);
+        _join (job, p);
     else if (p->rank->cannot && again && !job->asked_signal)
-        _wait (job, p, report); /* for a spare, or to end: _leave_ranks () */
+        _wait (job, p); /* for a spare, or to end: _leave_ranks () */
     else {
         if (p->rank->cannot)
             place_forbid (p, PLACE_CANNOT);
-        _decide (job, p, report);
+        _decide (job, p);
     }
 }
 
@@ -615,20 +620,21 @@ static bool _is_work_done (const struct job *job)
 /* Its next life does not come. If the work is done, it counts as stopped. */
 static void _release (struct job *job, struct place *p)
 {
-    struct exit_report report = p->end.report;
-    bool failed = exit_report_failed (&report);
+    bool failed = exit_report_failed (&p->end.report);
     bool done = finish_stops (job, p) && _is_work_done (job) && !p->end.asked_signal;
 
-    restarts_tell (job, p, &report,
-                   failed && p->future > PLACE_CANNOT ? _decision_of (p->future) : DECISION_NONE);
-    finish_end (job, p, PLACE_ENDED, false, done ? &stopped : &report);
+    restarts_tell (job, p, failed && p->future > PLACE_CANNOT ? _decision_of (p->future) : DECISION_NONE);
+    if (done)
+        p->end.report = stopped;
+    finish_end (job, p, PLACE_ENDED, false);
 }
 
 void restarts_withdraw (struct job *job, struct place *p, const struct exit_report *report)
 {
-    if (restarts_gather (job, p))
-        _wait (job, p, report);
-    else if (p->future != PLACE_MAY_BEGIN || finish_stops (job, p))
+    if (restarts_gather (job, p)) {
+        p->end.report = *report;
+        _wait (job, p);
+    } else if (p->future != PLACE_MAY_BEGIN || finish_stops (job, p))
         _release (job, p);
 }
 

@@ -19,10 +19,8 @@ void restarts_await_preflight (struct job *job);
 /* What a restart that a hang of this place begins would be: DECISION_ALL, and all gather; or why not. */
 enum decision restarts_hang (struct job *job, struct place *place);
 
-/*
- * The life that this place was to run has ended, and its last words and times are noted.
- */
-void restarts_end (struct job *job, struct place *place, const struct exit_report *report);
+/* The life that this place was to run has ended, and how is noted. */
+void restarts_end (struct job *job, struct place *place);
 
 /* The life of this place has not begun, and is not to: it waits, if all gather, or its end stands. */
 void restarts_withdraw (struct job *job, struct place *place, const struct exit_report *report);
@@ -59,7 +57,6 @@ bool restarts_stop (const struct job *job, const struct place *place);
 bool restarts_gather (const struct job *job, const struct place *place);
 
 /* FACT_DECIDED. */
-void restarts_tell (struct job *job, struct place *place, const struct exit_report *report,
-                    enum decision decision);
+void restarts_tell (struct job *job, struct place *place, enum decision decision);
 
 #endif

@@ -54,10 +54,10 @@ bool traceback_is_earlier (const struct rank *a, const struct rank *b)
     return one < other || (one == other && end_is_before (rank_end (a), rank_end (b)));
 }
 
-struct rank *tracebacks_first (struct rank *rank, int tasks, const struct rank *failed,
-                               const struct exit_report *report)
+struct rank *tracebacks_first (struct rank *rank, int tasks, const struct rank *failed)
 {
-    bool last = report->kind == EXIT_REPORT_HUNG || traceback_is_of_connection (failed);
+    bool hung = rank_end (failed)->report.kind == EXIT_REPORT_HUNG;
+    bool last = hung || traceback_is_of_connection (failed);
     int64_t before = last ? NEVER : traceback_failed_at (failed);
     struct rank *first = NULL;
 
@@ -72,9 +72,9 @@ struct rank *tracebacks_first (struct rank *rank, int tasks, const struct rank *
     return first;
 }
 
-void tracebacks_tell_first (struct job *job, const struct rank *failed, const struct exit_report *report)
+void tracebacks_tell_first (struct job *job, const struct rank *failed)
 {
-    struct rank *first = tracebacks_first (job->rank, job->tasks, failed, report);
+    struct rank *first = tracebacks_first (job->rank, job->tasks, failed);
     struct fact *fact;
 
     if (!first || first == failed || first->traceback.told)
@@ -86,8 +86,6 @@ void tracebacks_tell_first (struct job *job, const struct rank *failed, const st
 
 void tracebacks_take (struct job *job, struct rank *rank, const struct signs *signs)
 {
-    const struct rank *first = job->gather.first;
-
     if (!rank->place || !place_runs (rank->place) || signs->life != rank->place->life.number)
         return;
     if (strcmp (rank->traceback.text, signs->traceback) != 0)
@@ -95,7 +93,7 @@ void tracebacks_take (struct job *job, struct rank *rank, const struct signs *si
     strcpy (rank->traceback.text, signs->traceback);
     rank->traceback.lost = signs->traceback_lost;
     if (job->phase == JOB_GATHERS && job->gather.decided)
-        tracebacks_tell_first (job, first, &rank_end (first)->report);
+        tracebacks_tell_first (job, job->gather.first);
 }
 
 static int64_t _tells_at (const struct job *job, const struct rank *rank)

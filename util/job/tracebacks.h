@@ -19,17 +19,16 @@ void tracebacks_check (struct job *job);
 int64_t tracebacks_due (const struct job *job);
 
 /*
- * `failed` has failed so, and all begin again: if a traceback was printed before, tell it, unless it was
- * told; also one that a task tells with its end.
+ * `failed` has failed, and all begin again: if a traceback was printed before, tell it, unless it was told;
+ * also one that a task tells with its end.
  */
-void tracebacks_tell_first (struct job *job, const struct rank *failed, const struct exit_report *report);
+void tracebacks_tell_first (struct job *job, const struct rank *failed);
 
 /*
- * The task of the cluster that printed a traceback, and did not end with 0, before `failed` did so; the first
+ * The task of the cluster that printed a traceback, and did not end with 0, before `failed` failed; the first
  * one, or NULL. A task that hung, or lost a connection, failed after all of these, and is none of them.
  */
-struct rank *tracebacks_first (struct rank *rank, int tasks, const struct rank *failed,
-                               const struct exit_report *report);
+struct rank *tracebacks_first (struct rank *rank, int tasks, const struct rank *failed);
 
 /* True if the exception that is known ended the task, as far as its end shows. */
 bool traceback_has_ended (const struct rank *rank);

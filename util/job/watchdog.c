@@ -318,7 +318,6 @@ static void _tell (struct job *job, const struct rank *first, bool restarts)
 /* The first one has failed by that, although it has not ended yet. */
 static void _decide_hang (struct job *job)
 {
-    static const struct exit_report report = { .kind = EXIT_REPORT_HUNG };
     enum decision decision;
     struct rank *first;
 
@@ -333,9 +332,8 @@ static void _decide_hang (struct job *job)
     ledger_fail (job, first->watch.since);
     decision = restarts_hang (job, first->place);
     _tell (job, first, decision == DECISION_ALL || decision == DECISION_ONE);
-    first->place->end.report = report;
     if (decision != DECISION_ONE)
-        restarts_tell (job, first->place, &report, decision);
+        restarts_tell (job, first->place, decision);
     if (decision != DECISION_ONE && decision != DECISION_ALL)
         finish_hang (job, first->place);
 }
@@ -478,10 +476,12 @@ int64_t watchdog_due (const struct job *job)
 }
 
 /* Tasks end at nearly the same time; one that printed the losses may do so before one that did not. */
-void watchdog_note_end (struct job *job, struct rank *rank, const struct exit_report *report)
+void watchdog_note_end (struct job *job, struct rank *rank)
 {
+    struct place *p = rank->place;
+
     if (rank_works (rank))
         job->watchdog.settled = job->run + _most_ms (job, rank);
-    if (report->kind == EXIT_REPORT_HUNG && rank->place->hung)
-        rank->place->end.at = rank->watch.failed;
+    if (p->end.report.kind == EXIT_REPORT_HUNG && p->hung)
+        p->end.at = rank->watch.failed;
 }

@@ -44,7 +44,7 @@ void watchdog_check (struct job *job);
 /* When to check again, if nothing is told before; or NEVER. */
 int64_t watchdog_due (const struct job *job);
 
-/* A life of the rank has ended so: if it hung, it has failed when it fell silent. */
-void watchdog_note_end (struct job *job, struct rank *rank, const struct exit_report *report);
+/* A life of the rank has ended: if it hung, it has failed when it fell silent. */
+void watchdog_note_end (struct job *job, struct rank *rank);
 
 #endif

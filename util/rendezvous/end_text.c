@@ -150,8 +150,7 @@ int end_text_traceback (const struct rank *rank, char *buf, size_t size)
 static int _describe_traceback (const struct roster *roster, const struct rank *failed, char *buf,
                                 size_t size)
 {
-    const struct rank *rank =
-        tracebacks_first (roster->rank, roster->tasks, failed, &rank_end (failed)->report);
+    const struct rank *rank = tracebacks_first (roster->rank, roster->tasks, failed);
     const struct failure_text *failure = rank_end (failed)->failure;
     const char *first = ends_has_saved (rank_end (failed)) ? "first to end: " : "first failure: ";
     char role[CLUSTER_TABLE_ROLE_SIZE], text[2 * PATH_MAX];
