@@ -472,7 +472,7 @@ TEST (signs_are_as_old_as_they_are_now_and_of_the_life_that_runs)
     struct overview_rank o;
 
     assert_int_equal (step_overview_rank (&view, &ranks[2], &room).sign_age, -1);
-    *w = (struct watch_standing){ .told = true, .told_at = 95 * SECOND_MS };
+    *w = (struct watch_standing){ .told_at = 95 * SECOND_MS };
     w->signs = (struct signs){ .source = SIGNS_MESSAGES, .ago_ms = 2000, .step = 70, .status = "step 70" };
     o = step_overview_rank (&view, &ranks[2], &room);
     assert_int_equal (o.told_age, 5);

@@ -55,7 +55,7 @@ struct job *job_create (const struct rendezvous_config *config, struct rank *ran
     job->finish.grace_over = job->finish.failure_over = job->left = NEVER;
     job->replaced_sign = job->unanswered.due = job->beat = NEVER;
     job->requeue = (struct requeue){ .ask = NEVER, .end = NEVER, .saves = NEVER };
-    job->preflight.until = NEVER;
+    job->preflight.until = job->watchdog.patience = NEVER;
     duties_set (job);
     return job;
 }
@@ -321,7 +321,7 @@ static void _tell_last (struct job *job, enum fact_kind kind)
     fact->saves = job->requeue.saves != NEVER;
     fact->requeue = requeue_verdict (job);
     fact->cause = job->finish.cause;
-    fact->learnt = job->watchdog.learnt;
+    fact->learnt = watchdog_learn (job);
     fact->waited = finish_waited (job);
     finish_name_killed (job, fact);
     requeue_decide (job);

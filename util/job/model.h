@@ -126,9 +126,8 @@ enum rank_link {
 /* The activity that its supervisor reported last (watchdog.c). */
 struct watch_standing {
     struct signs signs;
-    bool told;
-    int64_t told_at, told_run; /* ... at that job->now and job->run */
-    bool asked; /* it is to tell, and has not */
+    bool known; /* they were told, and the supervisor has answered the last question */
+    int64_t told_at, told_run; /* ... at that job->now and job->run; 0: never */
     int question; /* how often it was asked */
     int64_t since, failed; /* of a verdict: when it fell silent, and when it counts as failed */
 };
@@ -339,15 +338,13 @@ struct requeue {
 };
 
 struct watchdog {
-    bool asks; /* supervisors, */
-    int64_t patience; /* until then */
+    int64_t patience; /* answers are waited for until then; NEVER: to no question */
     bool said; /* that no task is watched */
     int64_t settled; /* so long after the end of a watched task, logs do not count */
     /* auto: */
     int64_t began; /* job->run when the tasks did */
     int64_t second_ms; /* the longest time until the second sign of a first life; 0: none */
     int64_t verdict_ms; /* the silence at the last verdict */
-    struct watchdog_learnt learnt;
 };
 
 #define UNANSWERED_NAMED 4

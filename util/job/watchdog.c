@@ -59,15 +59,10 @@ static bool _is_reachable (const struct rank *rank)
     return _runs (rank) && rank->link == LINK_UP;
 }
 
-/*
- * What is known is of the life that runs. What a supervisor that was asked, and has not answered, has told
- * before counts no more, until it tells again.
- */
+/* What is known is of the life that runs. */
 static bool _knows_signs (const struct rank *rank)
 {
-    const struct watch_standing *w = &rank->watch;
-
-    return rank->place && w->told && !w->asked && w->signs.life == rank->place->life.number;
+    return rank->watch.known && rank->place && rank->watch.signs.life == rank->place->life.number;
 }
 
 static enum signs_source _source (const struct rank *rank)
@@ -117,8 +112,10 @@ static int64_t _most_ms (const struct job *job, const struct rank *rank)
     return moment_last (most, moment_first (2 * job->watchdog.verdict_ms, first));
 }
 
-static struct watchdog_learnt _learn (const struct job *job)
+struct watchdog_learnt watchdog_learn (const struct job *job)
 {
+    if (!job->config->watch.learns)
+        return (struct watchdog_learnt){ .seconds = 0 };
     return (struct watchdog_learnt){ .seconds = (int)(_times_ms (job, _slowest_ms (job)) / SECOND_MS),
                                      .first = (int)(_first_ms (job, false) / SECOND_MS),
                                      .slowest_ms = _slowest_ms (job) };
@@ -309,7 +306,7 @@ static void _tell (struct job *job, const struct rank *first, bool restarts)
     struct fact *fact = facts_add (&job->facts, FACT_HANG, NULL);
 
     fact->restarts = restarts;
-    fact->learnt = job->watchdog.learnt;
+    fact->learnt = watchdog_learn (job);
     fact->left = budget_left (job);
     if (fact_name (fact, first, job->tasks))
         _describe_silence (job, fact);
@@ -344,14 +341,12 @@ static void _ask (struct job *job)
 {
     int64_t silence = job->config->lost_after ? silence_long_ms (job->config->lost_after) + SECOND_MS : 0;
 
-    job->watchdog.asks = true;
     job->watchdog.patience = job->now + moment_last (PATIENCE_MS, silence);
-    EACH_RANK (rank, job) {
-        bool asks = _takes_part (rank) && _is_reachable (rank);
-
-        rank->watch.asked = rank->watch.asked || asks;
-        rank->watch.question += asks;
-    }
+    EACH_RANK (rank, job)
+        if (_takes_part (rank) && _is_reachable (rank)) {
+            rank->watch.known = false;
+            rank->watch.question++;
+        }
 }
 
 static bool _awaits_answers (const struct job *job)
@@ -359,7 +354,7 @@ static bool _awaits_answers (const struct job *job)
     if (job->now >= job->watchdog.patience)
         return false;
     EACH_RANK (rank, job)
-        if (rank->watch.asked && _is_reachable (rank))
+        if (!rank->watch.known && _takes_part (rank) && _is_reachable (rank))
             return true;
     return false;
 }
@@ -408,14 +403,11 @@ void watchdog_take (struct job *job, struct rank *rank, const struct signs *sign
     if (job->config->watch.seconds == 0)
         return;
     rank->watch.signs = *signs;
-    rank->watch.told = true;
+    rank->watch.known = true;
     rank->watch.told_at = job->now;
     rank->watch.told_run = job->run;
-    rank->watch.asked = false;
     if (signs->life == 0)
         job->watchdog.second_ms = moment_last (job->watchdog.second_ms, signs->second_ms);
-    if (job->config->watch.learns)
-        job->watchdog.learnt = _learn (job);
 }
 
 void watchdog_check (struct job *job)
@@ -423,10 +415,10 @@ void watchdog_check (struct job *job)
     /* Tasks that were asked to save may be silent. */
     if (job->config->watch.seconds == 0 || job->requeue.saves != NEVER)
         return;
-    if (job->watchdog.asks) {
+    if (job->watchdog.patience != NEVER) {
         if (_awaits_answers (job))
             return;
-        job->watchdog.asks = false;
+        job->watchdog.patience = NEVER;
         if (_hangs (job))
             _decide_hang (job);
         return;
@@ -465,7 +457,7 @@ int64_t watchdog_due (const struct job *job)
 
     if (job->requeue.saves != NEVER)
         return NEVER;
-    if (w->asks)
+    if (w->patience != NEVER)
         return w->patience;
     if (job->config->watch.seconds) {
         due = _run_due (job);

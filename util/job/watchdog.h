@@ -44,6 +44,9 @@ void watchdog_check (struct job *job);
 /* When to check again, if nothing is told before; or NEVER. */
 int64_t watchdog_due (const struct job *job);
 
+/* What --tf-watchdog=auto has learned until now; otherwise nothing. */
+struct watchdog_learnt watchdog_learn (const struct job *job);
+
 /* A life of the rank has ended: if it hung, it has failed when it fell silent. */
 void watchdog_note_end (struct job *job, struct rank *rank);
 

@@ -170,7 +170,7 @@ static void _add_signs (struct overview_rank *o, const struct step_view *view, c
 {
     const struct watch_standing *w = &rank->watch;
 
-    if (!w->told || (rank->place && w->signs.life != rank->place->life.number))
+    if (w->told_at == 0 || (rank->place && w->signs.life != rank->place->life.number))
         return;
     o->step = w->signs.step;
     o->source = w->signs.source;
