@@ -5,7 +5,6 @@
 
 #include "absence.h"
 
-#include <signal.h>
 #include <string.h>
 
 #include "budget.h"
@@ -21,9 +20,6 @@
 #define ACCEPT_MS 1000
 /* Between two looks whether a spare that is silent is back. */
 #define SPARE_MS 1000
-
-static const struct exit_report killed = { .kind = EXIT_REPORT_SIGNAL, .number = SIGKILL },
-                                stopped = { .kind = EXIT_REPORT_STOPPED };
 
 /*
  * How long after another one a supervisor may connect when the network is back: an attempt (uplink.c), the
@@ -125,7 +121,7 @@ void absence_end (struct job *job, struct rank *rank)
     if (rank->lost && p && job->phase == JOB_FINISHES && (p->duty.awaited || p == job->finish.place))
         p->phase = PLACE_ENDED;
     if (rank_is_spare (rank))
-        rank->end.report = stopped;
+        rank->end.report = report_stopped;
     rank->lost = false;
     /* Others that were cut off may need this time, too. */
     if (p && restarts_gather (job, p))
@@ -166,12 +162,12 @@ static void _lose_rank (struct job *job, struct rank *rank)
 
     ledger_fail (job, rank->heard);
     if (!p) {
-        rank->end.report = killed;
+        rank->end.report = report_killed;
         rank->lost = true;
         return;
     }
     if (!place_has_ended (p) && !waits)
-        p->end.report = killed;
+        p->end.report = report_killed;
     finish_end (job, p, p->phase, true);
 }
 

@@ -7,6 +7,8 @@
 
 #include <stddef.h>
 
+#include "place.h"
+
 /* What the whole list says. */
 struct list {
     const struct place *chief;          /* or the master, or worker 0; or NULL */
@@ -18,12 +20,6 @@ struct list {
 static bool _is_chief (const struct place *p)
 {
     return p->kind == RULES_CHIEF || p->kind == RULES_MASTER;
-}
-
-/* It is not in the cluster of the others. */
-static bool _is_apart (const struct place *p)
-{
-    return p->beside || p->kind == RULES_EVALUATOR;
 }
 
 static const struct place *_first (const struct job *job, enum rules_name kind)
@@ -43,8 +39,8 @@ static struct list _list (const struct job *job)
     list.chief = chief ? chief : _first (job, RULES_WORKER);
     list.has_chief = chief;
     EACH_PLACE (p, job) {
-        list.members += !_is_apart (p);
-        list.only_evaluators = list.only_evaluators && _is_apart (p);
+        list.members += !place_is_apart (p);
+        list.only_evaluators = list.only_evaluators && place_is_apart (p);
     }
     return list;
 }
@@ -96,7 +92,7 @@ void duties_set (struct job *job)
         bool leads = p->kind == RULES_PS || _is_chief (p);
 
         d->works = !p->beside && (_is_chief (p) || p->kind == RULES_WORKER);
-        d->member = list.members > 1 && !_is_apart (p);
+        d->member = list.members > 1 && !place_is_apart (p);
         d->alone = !d->member || (list.ps && !leads);
         d->awaited = _awaits (job, &list, p);
         d->fatal = _is_fatal (job, &list, p);

@@ -51,7 +51,7 @@ bool ends_are_cancelled (const struct rank *rank, int tasks)
 /* Auxiliary tasks, evaluators and spares are in no dictionary of the others. */
 bool alone_counts (const struct rank *rank)
 {
-    return rank->place && !rank->place->beside && rank->place->kind != RULES_EVALUATOR;
+    return rank->place && !place_is_apart (rank->place);
 }
 
 static bool _is_loopback (const struct address *address)

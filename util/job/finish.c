@@ -98,8 +98,8 @@ static bool _has_failed_by_itself (const struct place *p)
 /* With a ps the others can go on; but a task that waits for one which never came waits for ever. */
 static void _tell_missed (struct job *job, const struct place *p)
 {
-    if (job->miss_told || job->requeue.saves != NEVER || p->beside || p->kind == RULES_EVALUATOR
-        || job->config->restart.times > 0 || !_has_failed_by_itself (p))
+    if (job->miss_told || job->requeue.saves != NEVER || place_is_apart (p) || job->config->restart.times > 0
+        || !_has_failed_by_itself (p))
         return;
     job->miss_told = true;
     facts_add (&job->facts, FACT_MISSED, p->rank)->report = p->end.report;

@@ -24,10 +24,6 @@
 #include "unanswered.h"
 #include "watchdog.h"
 
-static const struct exit_report killed = { .kind = EXIT_REPORT_SIGNAL, .number = SIGKILL },
-                                stopped = { .kind = EXIT_REPORT_STOPPED },
-                                unstarted = { .kind = EXIT_REPORT_UNSTARTED, .number = 1 };
-
 #define HEARTBEAT_MS 60000
 
 /* The beginning. */
@@ -84,7 +80,7 @@ void job_launched (struct job *job, int64_t now, int64_t launch_ms)
         r->has = r->alive ? 0 : -1;
         r->told = (struct goal){ .life = r->has, .code = GOAL_OWN_CODE };
         if (!r->place)
-            r->end.report = stopped;
+            r->end.report = report_stopped;
     }
     EACH_PLACE (p, job) {
         p->phase = PLACE_RUNS;
@@ -194,7 +190,8 @@ static void _take_end (struct job *job, struct place *p, const struct status *st
 static void _take_unbegun (struct job *job, struct place *p, const struct status *status)
 {
     if (p->rank->cannot && !status->life.asked_signal)
-        _take_end (job, p, status, status->report.kind == EXIT_REPORT_STOPPED ? &unstarted : &status->report);
+        _take_end (job, p, status,
+                   status->report.kind == EXIT_REPORT_STOPPED ? &report_unstarted : &status->report);
     else {
         /* Its end is this one, not that of a connection. */
         if (p->life.number == 0)
@@ -398,7 +395,7 @@ static void _cut_rank (struct job *job, struct rank *r, bool settled, int asked)
         r->released = true;
     r->lost = r->lost || !r->cut;
     /* What is lost has not failed, as far as is known. */
-    end->report = r->cut || settled ? killed : stopped;
+    end->report = r->cut || settled ? report_killed : report_stopped;
 }
 
 void job_cut (struct job *job, int64_t now)

@@ -11,6 +11,17 @@
 
 #include "model.h"
 
+/* Ends that no supervisor has told. */
+static const struct exit_report report_killed = { .kind = EXIT_REPORT_SIGNAL, .number = SIGKILL },
+                                report_stopped = { .kind = EXIT_REPORT_STOPPED },
+                                report_unstarted = { .kind = EXIT_REPORT_UNSTARTED, .number = 1 };
+
+/* It is not in the cluster of the others: an evaluator, or an auxiliary task. */
+static inline bool place_is_apart (const struct place *p)
+{
+    return p->beside || p->kind == RULES_EVALUATOR;
+}
+
 /* A process of its life runs, or may begin to. */
 static inline bool place_runs (const struct place *p)
 {
@@ -94,6 +105,12 @@ static inline int rank_restarts (const struct rank *rank)
 static inline bool rank_works (const struct rank *rank)
 {
     return rank->place && rank->place->duty.works;
+}
+
+/* Others wait for it, or may die of its end; of those that do not work that is a ps. */
+static inline bool rank_takes_part (const struct rank *rank)
+{
+    return rank_works (rank) || (rank->place && rank->place->kind == RULES_PS);
 }
 
 static inline bool rank_is_spare (const struct rank *rank)

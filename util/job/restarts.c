@@ -5,8 +5,6 @@
 
 #include "restarts.h"
 
-#include <signal.h>
-
 #include "budget.h"
 #include "common/second.h"
 #include "finish.h"
@@ -21,11 +19,6 @@
 #define START_MS 60000
 /* If a place fails first this many times without progress, its node may be bad. */
 #define MOST_FAILURES 3
-
-static const struct exit_report killed = { .kind = EXIT_REPORT_SIGNAL, .number = SIGKILL },
-                                stopped = { .kind = EXIT_REPORT_STOPPED },
-                                hung = { .kind = EXIT_REPORT_HUNG },
-                                unstarted = { .kind = EXIT_REPORT_UNSTARTED, .number = 1 };
 
 /* The budget. */
 
@@ -274,7 +267,7 @@ enum decision restarts_hang (struct job *job, struct place *p)
 {
     enum decision decision;
 
-    p->end.report = hung;
+    p->end.report = (struct exit_report){ .kind = EXIT_REPORT_HUNG };
     decision = _judge_failure (job, p);
     if (decision != DECISION_ALL || job->phase == JOB_GATHERS)
         return decision;
@@ -316,7 +309,7 @@ static void _move_place (struct job *job, struct place *p, struct rank *spare)
     if (job->phase != JOB_GATHERS)
         _charge (job, p);
     spares_place (job, p, spare);
-    p->end.report = killed;
+    p->end.report = report_killed;
     p->phase = PLACE_WAITS;
     p->future = PLACE_MAY_BEGIN;
     p->hung = false;
@@ -399,7 +392,7 @@ void restarts_await_preflight (struct job *job)
         p->phase = PLACE_WAITS;
         p->life.number = -1;
         p->life.due = NEVER;
-        p->end.report = unstarted;
+        p->end.report = report_unstarted;
     }
 }
 
@@ -466,11 +459,10 @@ bool restarts_fail_again (const struct job *job, const struct place *p)
  */
 static void _leave_bad_node (struct job *job, struct place *p)
 {
-    bool serves = p->beside || p->kind == RULES_EVALUATOR;
     struct rank *failed = p->rank;
 
     /* What is still to be said of it is not true any more. */
-    if (restarts_fail_again (job, p) && !serves && _replace_one (job, p, FACT_FAILS_AGAIN))
+    if (restarts_fail_again (job, p) && !place_is_apart (p) && _replace_one (job, p, FACT_FAILS_AGAIN))
         facts_add (&job->facts, FACT_DECIDED, failed)->decision = DECISION_NONE;
 }
 
@@ -625,7 +617,7 @@ static void _release (struct job *job, struct place *p)
 
     restarts_tell (job, p, failed && p->future > PLACE_CANNOT ? _decision_of (p->future) : DECISION_NONE);
     if (done)
-        p->end.report = stopped;
+        p->end.report = report_stopped;
     finish_end (job, p, PLACE_ENDED, false);
 }
 

@@ -16,19 +16,13 @@ static bool _has_traceback (const struct rank *rank)
     return rank->traceback.text[0] != '\0';
 }
 
-static bool _may_be_first (const struct place *p)
-{
-    return p->duty.works || p->kind == RULES_PS;
-}
-
 /* A program that was ended by a signal may have caught the exception; SIGABRT is what it ends itself by. */
 bool traceback_has_ended (const struct rank *rank)
 {
     const struct exit_report *report = &rank_end (rank)->report;
     bool by_itself = report->kind == EXIT_REPORT_EXIT || report->number == SIGABRT;
 
-    return rank->place && _may_be_first (rank->place) && _has_traceback (rank) && by_itself
-           && exit_report_failed (report);
+    return rank_takes_part (rank) && _has_traceback (rank) && by_itself && exit_report_failed (report);
 }
 
 int64_t traceback_failed_at (const struct rank *rank)
@@ -64,7 +58,7 @@ struct rank *tracebacks_first (struct rank *rank, int tasks, const struct rank *
     for (struct rank *r = rank; r < rank + tasks; r++) {
         const struct place *p = r->place;
 
-        if (p && _may_be_first (p) && _has_traceback (r) && !r->traceback.lost
+        if (rank_takes_part (r) && _has_traceback (r) && !r->traceback.lost
             && !(place_has_ended (p) && report_is_success (&p->end.report)) && r->traceback.at < before
             && (!first || r->traceback.at < first->traceback.at))
             first = r;

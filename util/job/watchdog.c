@@ -37,12 +37,6 @@
 
 /* Ranks that have a place. */
 
-/* Others wait for it; for an evaluator, or an auxiliary task, they do not. */
-static bool _takes_part (const struct rank *rank)
-{
-    return rank_works (rank) || (rank->place && rank->place->kind == RULES_PS);
-}
-
 static bool _runs (const struct rank *rank)
 {
     return rank->place && place_runs (rank->place);
@@ -148,7 +142,7 @@ static int64_t _loss_known_at (const struct job *job)
     int64_t at = 0;
 
     EACH_RANK (r, job) {
-        bool counts = _takes_part (r) && rank_is_supervised (r);
+        bool counts = rank_takes_part (r) && rank_is_supervised (r);
 
         if (counts && r->link != LINK_NONE && r->silent)
             return NEVER;
@@ -271,7 +265,7 @@ static void _set_after_failure (const struct job *job, const struct rank *first)
     int64_t failed = NEVER;
 
     EACH_RANK (rank, job)
-        if (_takes_part (rank) && place_has_ended (rank->place)
+        if (rank_takes_part (rank) && place_has_ended (rank->place)
             && exit_report_failed (&rank->place->end.report))
             failed = moment_first (failed, rank->place->end.at);
     if (failed == NEVER || first->watch.signs.stopped)
@@ -319,7 +313,7 @@ static void _decide_hang (struct job *job)
     struct rank *first;
 
     EACH_RANK (rank, job)
-        if (_takes_part (rank) && _is_silent (job, rank))
+        if (rank_takes_part (rank) && _is_silent (job, rank))
             rank->place->hung = true;
     if (!(first = _first_to_hang (job)))
         return;
@@ -343,7 +337,7 @@ static void _ask (struct job *job)
 
     job->watchdog.patience = job->now + moment_last (PATIENCE_MS, silence);
     EACH_RANK (rank, job)
-        if (_takes_part (rank) && _is_reachable (rank)) {
+        if (rank_takes_part (rank) && _is_reachable (rank)) {
             rank->watch.known = false;
             rank->watch.question++;
         }
@@ -354,7 +348,7 @@ static bool _awaits_answers (const struct job *job)
     if (job->now >= job->watchdog.patience)
         return false;
     EACH_RANK (rank, job)
-        if (!rank->watch.known && _takes_part (rank) && _is_reachable (rank))
+        if (!rank->watch.known && rank_takes_part (rank) && _is_reachable (rank))
             return true;
     return false;
 }
