@@ -302,7 +302,7 @@ static int64_t _losses_due (const struct job *job)
 
 int64_t absence_due (const struct job *job)
 {
-    int64_t from = _cut_off_from (job), next = from > job->now ? from : NEVER;
+    int64_t next = moment_ahead (_cut_off_from (job), job->now);
 
     EACH_RANK (r, job)
         next = moment_first (next, _silence_told_at (job, r));

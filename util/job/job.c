@@ -467,8 +467,8 @@ void job_time (struct job *job, int64_t now)
 int64_t job_due (const struct job *job)
 {
     const struct finish *f = &job->finish;
-    int64_t run = moment_first (job->run < f->grace_over ? f->grace_over : NEVER,
-                                job->run < f->failure_over ? f->failure_over : NEVER);
+    int64_t run =
+        moment_first (moment_ahead (f->grace_over, job->run), moment_ahead (f->failure_over, job->run));
     int64_t next = moment_first (job_when (job, moment_first (run, restarts_due (job))), absence_due (job));
 
     next = moment_first (next, moment_first (watchdog_due (job), tracebacks_due (job)));

@@ -21,4 +21,10 @@ static inline int64_t moment_last (int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
+/* A moment that is still to come, or NEVER. */
+static inline int64_t moment_ahead (int64_t at, int64_t now)
+{
+    return at > now ? at : NEVER;
+}
+
 #endif

@@ -397,8 +397,3 @@ bool preflight_is_over (struct job *job)
         _begin_checks (job);
     return !f->wanted;
 }
-
-int64_t preflight_due (const struct job *job)
-{
-    return job->run < job->preflight.until ? job->preflight.until : NEVER;
-}

@@ -13,12 +13,9 @@
 
 /*
  * All that gather are in. True if they need not wait for checks, or any more: then ranks of bad nodes are
- * suspect.
+ * suspect. It goes on at job->preflight.until at the latest.
  */
 bool preflight_is_over (struct job *job);
-
-/* It goes on then at the latest, in job->run; or NEVER. */
-int64_t preflight_due (const struct job *job);
 
 /* What this rank is to check. */
 struct check_order preflight_order (const struct job *job, const struct rank *rank);

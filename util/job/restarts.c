@@ -695,14 +695,14 @@ void restarts_act (struct job *job)
 
 int64_t restarts_due (const struct job *job)
 {
+    const struct gather *g = &job->gather;
     int64_t next = NEVER;
 
     if (job->isolated)
         return NEVER;
     if (job->phase == JOB_GATHERS) {
-        next = job->run < job->gather.patience ? job->gather.patience : NEVER;
-        next = moment_first (next, job->run < job->gather.opens ? job->gather.opens : NEVER);
-        next = moment_first (next, preflight_due (job));
+        next = moment_first (moment_ahead (g->patience, job->run), moment_ahead (g->opens, job->run));
+        next = moment_first (next, moment_ahead (job->preflight.until, job->run));
     }
     EACH_PLACE (p, job)
         if (place_waits (p) && !restarts_gather (job, p))

@@ -426,39 +426,35 @@ void watchdog_check (struct job *job)
 /* auto: when a silence will be too long, or it will be told that no task is watched. */
 static int64_t _run_due (const struct job *job)
 {
-    int64_t due = NEVER, unwatched = job->watchdog.began + _first_ms (job, true);
+    int64_t due = NEVER, began = job->watchdog.began;
 
     if (!job->config->watch.learns)
         return NEVER;
-    if (!job->watchdog.said && job->run < unwatched)
-        due = unwatched;
-    EACH_RANK (rank, job) {
-        int64_t left;
+    if (!job->watchdog.said)
+        due = moment_ahead (began + _first_ms (job, true), job->run);
+    EACH_RANK (rank, job)
+        if (_is_reachable (rank) && _has_signs (rank) && rank->watch.signs.overdue) {
+            int64_t left = _most_ms (job, rank) - _silent_ms (job, rank);
 
-        if (!_is_reachable (rank) || !_has_signs (rank) || !rank->watch.signs.overdue)
-            continue;
-        left = _most_ms (job, rank) - _silent_ms (job, rank);
-        if (left > 0)
-            due = moment_first (due, job->run + left);
-    }
+            due = moment_first (due, moment_ahead (job->run + left, job->run));
+        }
     return due;
 }
 
 int64_t watchdog_due (const struct job *job)
 {
     const struct watchdog *w = &job->watchdog;
-    int64_t due = NEVER, loss;
+    int64_t due = moment_ahead (w->settled, job->run);
 
     if (job->requeue.saves != NEVER)
         return NEVER;
     if (w->patience != NEVER)
         return w->patience;
     if (job->config->watch.seconds) {
-        due = _run_due (job);
-        loss = _loss_known_at (job);
-        due = loss > job->run ? moment_first (due, loss) : due;
+        due = moment_first (due, _run_due (job));
+        due = moment_first (due, moment_ahead (_loss_known_at (job), job->run));
     }
-    return job_when (job, job->run < w->settled ? moment_first (due, w->settled) : due);
+    return job_when (job, due);
 }
 
 /* Tasks end at nearly the same time; one that printed the losses may do so before one that did not. */
