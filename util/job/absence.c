@@ -7,7 +7,6 @@
 
 #include <string.h>
 
-#include "budget.h"
 #include "common/second.h"
 #include "common/silence.h"
 #include "finish.h"

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "absence.h"
-#include "budget.h"
 #include "common/second.h"
 #include "duties.h"
 #include "ends.h"

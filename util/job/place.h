@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What is known of a place, or of a rank, at this moment.
+ * What is known of a place, of a rank, or of the step, at this moment.
  */
 #ifndef TF_PLACE_H
 #define TF_PLACE_H
@@ -10,6 +10,7 @@
 #include <stddef.h>
 
 #include "model.h"
+#include "protocol/restart_rule.h"
 
 /* Ends that no supervisor has told. */
 static const struct exit_report report_killed = { .kind = EXIT_REPORT_SIGNAL, .number = SIGKILL },
@@ -122,6 +123,15 @@ static inline bool rank_is_spare (const struct rank *rank)
 static inline const struct end *rank_end (const struct rank *rank)
 {
     return rank->place ? &rank->place->end : &rank->end;
+}
+
+/* How many restarts are left. */
+static inline int budget_left (const struct job *job)
+{
+    const struct restart_rule *rule = &job->config->restart;
+    int all = restart_rule_total (rule) - job->budget.used, row = rule->times - job->budget.row;
+
+    return all < row ? all : row;
 }
 
 /* When job->run will be there, in job->now; NEVER while it stands still. */

@@ -5,7 +5,6 @@
 
 #include "restarts.h"
 
-#include "budget.h"
 #include "common/second.h"
 #include "finish.h"
 #include "ledger.h"
@@ -20,13 +19,28 @@
 /* If a place fails first this many times without progress, its node may be bad. */
 #define MOST_FAILURES 3
 
-/* The budget. */
+/*
+ * The budget: at most N restarts in a row without progress, and `total` in all (--tf-restart). A restart is
+ * charged once for all that fails until something begins for it, and nothing begins twice for one restart.
+ */
+
+/* The last restart that was charged is for this place, too: its life began before that. */
+static bool _is_paid (const struct job *job, const struct place *p)
+{
+    return job->budget.charged && p->life.used < job->budget.used;
+}
+
+/* Seconds before what begins for the last restart. */
+static int _restart_pause (const struct job *job)
+{
+    return restart_rule_pause (&job->config->restart, job->budget.row);
+}
 
 static void _charge (struct job *job, struct place *p)
 {
     struct budget *b = &job->budget;
 
-    if (!budget_covers (job, p)) {
+    if (!_is_paid (job, p)) {
         b->used++;
         b->row++;
     }
@@ -191,7 +205,7 @@ void restarts_tell (struct job *job, struct place *p, enum decision decision)
     fact = facts_add (&job->facts, FACT_DECIDED, p->rank);
     fact->report = *report;
     fact->decision = decision;
-    fact->pause = budget_pause (job);
+    fact->pause = _restart_pause (job);
     fact->left = budget_left (job);
     fact->row = job->budget.row;
     fact->step = job->budget.step;
@@ -228,7 +242,7 @@ static void _gather (struct job *job, struct rank *first)
     job->phase = JOB_GATHERS;
     g->decided = false;
     g->first = first;
-    g->pause = budget_pause (job);
+    g->pause = _restart_pause (job);
     g->patience = job->run + (restart_rule_saved (&p->end.report) ? job->config->stop_grace * SECOND_MS : 0);
     g->opens = job->run + g->pause * SECOND_MS - p->life.ago_ms;
     EACH_PLACE (kept, job)
@@ -254,7 +268,7 @@ static enum decision _judge_failure (const struct job *job, const struct place *
         return DECISION_FINAL;
     if (p->future != PLACE_MAY_BEGIN)
         return _decision_of (p->future);
-    if (budget_left (job) == 0 && !budget_covers (job, p))
+    if (budget_left (job) == 0 && !_is_paid (job, p))
         return DECISION_USED_UP;
     all = _members (job);
     if (!_is_possible (p, &all))
@@ -289,7 +303,7 @@ static bool _is_late (const struct job *job)
 
 static bool _can_move (const struct job *job, const struct place *p)
 {
-    bool paid = job->phase == JOB_GATHERS || budget_covers (job, p) || budget_left (job) > 0;
+    bool paid = job->phase == JOB_GATHERS || _is_paid (job, p) || budget_left (job) > 0;
     struct place *unable;
 
     if (job->phase == JOB_FINISHES || p->phase == PLACE_KEPT || p->future > PLACE_CANNOT || !paid)
@@ -345,7 +359,7 @@ static void _tell_moves (struct job *job, struct fact *fact)
 {
     if (!fact || !fact->ranks)
         return;
-    fact->pause = budget_pause (job);
+    fact->pause = _restart_pause (job);
     fact->left = budget_left (job);
     /* A node has failed: are the others good? */
     if (fact->because != FACT_IS_SUSPECT)
@@ -492,7 +506,7 @@ static void _leave_ranks (struct job *job)
 /* A place fails, and is to begin again. */
 static void _restart (struct job *job, struct place *p, enum decision decision)
 {
-    bool counts = !budget_covers (job, p);
+    bool counts = !_is_paid (job, p);
 
     _charge (job, p);
     _wait (job, p);
@@ -500,7 +514,7 @@ static void _restart (struct job *job, struct place *p, enum decision decision)
     if (decision == DECISION_ALL)
         _gather (job, p->rank);
     else
-        p->life.due = job->run + budget_pause (job) * SECOND_MS - p->life.ago_ms;
+        p->life.due = job->run + _restart_pause (job) * SECOND_MS - p->life.ago_ms;
     restarts_tell (job, p, decision);
 }
 

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "budget.h"
 #include "place.h"
 
 static bool _shares_node (const struct rank *one, const struct rank *other)

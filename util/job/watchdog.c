@@ -8,7 +8,6 @@
 #include "common/second.h"
 #include "common/silence.h"
 #include "common/value.h"
-#include "budget.h"
 #include "finish.h"
 #include "ledger.h"
 #include "place.h"

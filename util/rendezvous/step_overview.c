@@ -7,7 +7,6 @@
 
 #include <stddef.h>
 
-#include "job/budget.h"
 #include "job/ledger.h"
 #include "job/place.h"
 
