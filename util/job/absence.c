@@ -55,16 +55,14 @@ void absence_begin (struct job *job, struct rank *rank, int ms)
         _set_given_up (job, rank, ms);
 }
 
-/* All that are away may need so long, because this host, or the whole job, was away. */
+/* All that are away may need so long, because this host, or the whole job, was away. NEVER stays. */
 static void _wait_for_all (struct job *job)
 {
     int64_t until = job->run + _return_ms (job);
 
     EACH_RANK (r, job) {
-        if (r->given_up != NEVER)
-            r->given_up = moment_last (r->given_up, until);
-        if (r->away != NEVER)
-            r->away = moment_last (r->away, until);
+        r->given_up = moment_last (r->given_up, until);
+        r->away = moment_last (r->away, until);
     }
 }
 

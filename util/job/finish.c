@@ -19,32 +19,20 @@ static const struct exit_report refused = { .kind = EXIT_REPORT_UNSTARTED,
 /* Who is left. */
 
 struct left {
-    bool awaited, graced; /* one of these */
+    bool any, awaited, graced; /* one of these */
 };
 
 static struct left _left (const struct job *job)
 {
-    struct left left = { false, false };
+    struct left left = { .any = false };
 
     EACH_PLACE (p, job)
         if (!place_has_ended (p)) {
+            left.any = true;
             left.awaited = left.awaited || p->duty.awaited;
             left.graced = left.graced || p->duty.graced;
         }
     return left;
-}
-
-static bool _all_have_ended (const struct job *job)
-{
-    EACH_PLACE (p, job)
-        if (!place_has_ended (p))
-            return false;
-    return true;
-}
-
-bool finish_releases_spares (const struct job *job)
-{
-    return job->phase == JOB_FINISHES || _all_have_ended (job);
 }
 
 bool finish_stops (const struct job *job, const struct place *p)
@@ -52,7 +40,7 @@ bool finish_stops (const struct job *job, const struct place *p)
     bool failed = job->finish.cause == FINISH_TASK_FAILED,
          failure_over = job->run >= job->finish.failure_over;
     bool grace_over = job->run >= job->finish.grace_over;
-    struct left left = { false, false };
+    struct left left = { .any = false };
 
     if (job->phase != JOB_FINISHES || place_has_ended (p))
         return false;
@@ -244,7 +232,7 @@ void finish_end (struct job *job, struct place *p, enum place_phase phase, bool 
     cause = _cause (job, p);
     if (cause != FINISH_NOT)
         _finish (job, cause, cause == FINISH_WORKERS || cause == FINISH_OTHERS ? NULL : p);
-    else if (phase == PLACE_ENDED && !lost && !_all_have_ended (job))
+    else if (phase == PLACE_ENDED && !lost && _left (job).any)
         _tell_missed (job, p);
 }
 

@@ -30,9 +30,6 @@ void finish_refuse (struct job *job);
 /* True if the job does not need this place, which has not ended, any more: it is to be stopped. */
 bool finish_stops (const struct job *job, const struct place *place);
 
-/* The same of a spare. */
-bool finish_releases_spares (const struct job *job);
-
 /*
  * True if the job is over, and its work is not done: a fatal place failed, or one that is awaited did (of
  * awaited workers beside a ps, all). A place whose rank is lost may have done its work. Not if the step was

@@ -93,7 +93,7 @@ static bool _stops (const struct job *job, const struct rank *rank)
 
     if (_is_over (rank))
         return rank->alive;
-    return p ? finish_stops (job, p) || restarts_stop (job, p) : finish_releases_spares (job);
+    return p && (finish_stops (job, p) || restarts_stop (job, p));
 }
 
 /* Its life was to begin, and may not have been told: all begin another one together. */
@@ -121,7 +121,7 @@ struct goal job_goal (const struct job *job, const struct rank *rank)
         goal.stop = GOAL_STOP;
     else if (begins && job->requeue.saves != NEVER && !p->duty.serves)
         goal.stop = GOAL_SAVE;
-    goal.leave = _is_over (rank) && !rank->alive && rank->report > 0 && goal.stop != GOAL_STOP;
+    goal.leave = _is_over (rank) && !rank->alive && rank->report > 0;
     goal.code = _code (job, rank, &goal);
     return goal;
 }

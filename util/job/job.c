@@ -118,12 +118,13 @@ static void _note_end (struct job *job, struct rank *rank, int64_t at, const str
         *end->failure = *failure;
 }
 
-static bool _none_has_ended (const struct job *job)
+static int _count_ended (const struct job *job)
 {
+    int ended = 0;
+
     EACH_PLACE (p, job)
-        if (place_has_ended (p))
-            return false;
-    return true;
+        ended += place_has_ended (p);
+    return ended;
 }
 
 /*
@@ -222,7 +223,7 @@ static void _take_report (struct job *job, struct rank *rank, const struct statu
     }
     fact = facts_add (&job->facts, FACT_REPORTED, rank);
     fact->report = status->report;
-    fact->first = _none_has_ended (job);
+    fact->first = _count_ended (job) == 0;
     p->life.ago_ms = life->ago_ms;
     switch (p->phase) {
         case PLACE_BEGINS: _take_unbegun (job, p, status); break;
@@ -418,7 +419,7 @@ void job_cut (struct job *job, int64_t now)
 /* Spares are not needed any more. */
 static void _release_spares (struct job *job)
 {
-    if (!finish_releases_spares (job))
+    if (job->phase != JOB_FINISHES && _count_ended (job) < job->places)
         return;
     EACH_RANK (r, job)
         if (!r->place && !r->released && !r->lost) {

@@ -27,8 +27,7 @@
 /* It can be told, and nothing of it runs. */
 static bool _can_check (const struct rank *r)
 {
-    return r->link == LINK_UP && !r->silent && !r->alive && !r->lost && !r->replaced_by
-           && (r->place ? place_waits (r->place) : !r->released);
+    return r->link == LINK_UP && !r->alive && (r->place ? place_waits (r->place) : !r->released);
 }
 
 static struct rank *_checker (const struct job *job, const struct rank *of)

@@ -12,8 +12,8 @@
 #include "model.h"
 
 /*
- * All that gather are in. True if they need not wait for checks, or any more: then ranks of bad nodes are
- * suspect. It goes on at job->preflight.until at the latest.
+ * All that gather are in, and wait for checks. True if they need not wait any more: then ranks of bad nodes
+ * are suspect. It goes on at job->preflight.until at the latest.
  */
 bool preflight_is_over (struct job *job);
 

@@ -103,14 +103,9 @@ void restarts_time (struct job *job)
 
 /* What is known at a moment. */
 
-static bool _is_member (const struct job *job, const struct place *p)
-{
-    return p->duty.member || job->gather.everyone;
-}
-
 bool restarts_gather (const struct job *job, const struct place *p)
 {
-    return job->phase == JOB_GATHERS && _is_member (job, p);
+    return job->phase == JOB_GATHERS && (p->duty.member || job->gather.everyone);
 }
 
 /* A process of it may run, or it has not told that none does. */
@@ -159,10 +154,10 @@ static struct members _members (const struct job *job)
     return all;
 }
 
-/* A restart that its failure begins can be completed. */
+/* Its next life can begin; its rank is not lost. */
 static bool _is_possible (const struct place *p, const struct members *all)
 {
-    return p->future == PLACE_MAY_BEGIN && !p->rank->lost && (p->duty.alone || !all->unable);
+    return p->future == PLACE_MAY_BEGIN && (p->duty.alone || !all->unable);
 }
 
 /* A member that ended with 0 is needed as long as another one may fail. */
@@ -426,17 +421,17 @@ static bool _replace_suspects (struct job *job)
 /* False as long as all that gather wait for it, or if the step has been refused. */
 static bool _passes_preflight (struct job *job)
 {
-    bool wanted = job->preflight.wanted;
-
+    if (!job->preflight.wanted)
+        return true;
     if (!preflight_is_over (job))
         return false;
-    if (wanted && !_replace_suspects (job) && !job->config->preflight.warn) {
+    if (!_replace_suspects (job) && !job->config->preflight.warn) {
         finish_refuse (job);
         return false;
     }
     /* The others go on without what is lost, and has not been checked. */
     EACH_PLACE (p, job)
-        if (wanted && p->rank->lost && !p->rank->vetted)
+        if (p->rank->lost && !p->rank->vetted)
             place_forbid (p, PLACE_CANNOT);
     return true;
 }
@@ -650,7 +645,7 @@ static void _end_gathering (struct job *job, bool given_up)
     EACH_PLACE (p, job) {
         if (given_up && ((p->phase == PLACE_WAITS && p->duty.member) || job->gather.everyone))
             place_forbid (p, PLACE_CANNOT);
-        if (p->phase == PLACE_WAITS && _is_member (job, p))
+        if (p->phase == PLACE_WAITS && restarts_gather (job, p))
             p->life.due = job->run;
     }
     if (job->gather.first && job->gather.first->place)
@@ -670,7 +665,7 @@ static void _look_at_gathering (struct job *job, const struct members *all)
         return;
     }
     EACH_PLACE (p, job)
-        if (_is_member (job, p) && (_is_alive (p) || (place_waits (p) && p->rank->away != NEVER)))
+        if (restarts_gather (job, p) && (_is_alive (p) || (place_waits (p) && p->rank->away != NEVER)))
             complete = false;
     if (complete && job->run >= job->gather.opens && _passes_preflight (job))
         _end_gathering (job, false);
