@@ -515,9 +515,9 @@ static void _restart (struct job *job, struct place *p, enum decision decision)
 
 static void _decide (struct job *job, struct place *p)
 {
-    const struct exit_report *report = &p->end.report;
     enum decision decision;
     struct members all;
+    bool keeps;
 
     if (_is_late (job))
         place_forbid (p, PLACE_LATE);
@@ -528,11 +528,9 @@ static void _decide (struct job *job, struct place *p)
     }
     if (decision != DECISION_NONE)
         restarts_tell (job, p, decision);
-    if (exit_report_failed (report) || (report_is_success (report) && job->config->wait > 0))
-        place_forbid (p, PLACE_CANNOT);
     all = _members (job);
-    finish_end (job, p, report_is_success (report) && _is_needed (job, p, &all) ? PLACE_KEPT : PLACE_ENDED,
-                false);
+    keeps = report_is_success (&p->end.report) && job->config->wait == 0 && _is_needed (job, p, &all);
+    finish_end (job, p, keeps ? PLACE_KEPT : PLACE_ENDED, false);
 }
 
 /* All begin again, and it is in. */
