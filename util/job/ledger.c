@@ -5,6 +5,7 @@
 
 #include "ledger.h"
 
+#include "common/second.h"
 #include "finish.h"
 #include "place.h"
 
@@ -131,6 +132,23 @@ void ledger_look (struct job *job)
     l->waited = l->waited || account == LEDGER_PROGRESS || account == LEDGER_REPEATED;
     l->untold = l->untold || (job->phase == JOB_GATHERS && job->gather.first);
     l->failed = 0;
+}
+
+void ledger_tell_again (struct job *job)
+{
+    struct ledger *l = &job->ledger;
+    struct fact *fact;
+
+    if (!l->untold || job->phase == JOB_GATHERS)
+        return;
+    l->untold = false;
+    fact = facts_add (&job->facts, FACT_AGAIN, NULL);
+    fact->noticing_ms = l->noticing_ms;
+    fact->pausing_ms = job->run - l->since;
+    fact->step = job->budget.step;
+    if (job->replaced_sign != NEVER)
+        fact->seconds = (int)((job->now - job->replaced_sign + SECOND_MS / 2) / SECOND_MS);
+    job->replaced_sign = NEVER;
 }
 
 void ledger_close (struct job *job)

@@ -34,6 +34,9 @@ void ledger_step (struct job *job, const struct rank *rank, const struct signs *
 /* To which account does the time from now on belong? At the end of each input. */
 void ledger_look (struct job *job);
 
+/* All begin again, or tasks that were restarted alone: with the first one tell what that has cost, once. */
+void ledger_tell_again (struct job *job);
+
 /* All tasks have ended, or this process ends: the accounts are complete. */
 void ledger_close (struct job *job);
 

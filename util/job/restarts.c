@@ -124,7 +124,6 @@ struct members {
     struct place *final; /* the first one that has no other life; or NULL */
     struct place *unable; /* the first one without which the others cannot begin again; or NULL */
     int going; /* so many run, or wait for a life */
-    bool begins; /* a life has begun since that was collected */
 };
 
 /* A member that is lost; or that ended with 0, and is lost when all begin again, as there are no spares. */
@@ -136,7 +135,7 @@ static bool _is_gone (const struct job *job, const struct place *p)
 
 static struct members _members (const struct job *job)
 {
-    struct members all = { NULL, NULL, 0, false };
+    struct members all = { NULL, NULL, 0 };
     bool left = false;
 
     EACH_PLACE (p, job) {
@@ -571,29 +570,8 @@ void restarts_ask (struct job *job, int signal, int64_t at)
 
 /* Time. */
 
-/* All begin again, or tasks that were restarted alone: what that has cost is told with the first one. */
-static void _tell_again (struct job *job)
+static void _begin_life (struct job *job, struct place *p)
 {
-    struct ledger *l = &job->ledger;
-    struct fact *fact;
-
-    if (!l->untold || job->phase == JOB_GATHERS)
-        return;
-    l->untold = false;
-    fact = facts_add (&job->facts, FACT_AGAIN, NULL);
-    fact->noticing_ms = l->noticing_ms;
-    fact->pausing_ms = job->run - l->since;
-    fact->step = job->budget.step;
-    if (job->replaced_sign != NEVER)
-        fact->seconds = (int)((job->now - job->replaced_sign + SECOND_MS / 2) / SECOND_MS);
-    job->replaced_sign = NEVER;
-}
-
-static void _begin_life (struct job *job, struct place *p, struct members *all)
-{
-    if (!all->begins)
-        finish_name_killed (job, facts_add (&job->facts, FACT_KILLED, NULL));
-    all->begins = true;
     p->life.number++;
     p->life.began = job->run;
     p->life.used = job->budget.used;
@@ -604,7 +582,7 @@ static void _begin_life (struct job *job, struct place *p, struct members *all)
     p->rank->traceback = (struct traceback){ .told = false };
     job->budget.charged = job->phase == JOB_GATHERS;
     facts_add (&job->facts, FACT_BEGINS, p->rank);
-    _tell_again (job);
+    ledger_tell_again (job);
 }
 
 /* The job is over, and no place that it awaited was stopped. */
@@ -665,19 +643,21 @@ static void _look_at_gathering (struct job *job, const struct members *all)
     EACH_PLACE (p, job)
         if (restarts_gather (job, p) && (_is_alive (p) || (place_waits (p) && p->rank->away != NEVER)))
             complete = false;
-    if (complete && job->run >= job->gather.opens && _passes_preflight (job))
-        _end_gathering (job, false);
+    if (!complete || job->run < job->gather.opens || !_passes_preflight (job))
+        return;
+    _end_gathering (job, false);
+    finish_name_killed (job, facts_add (&job->facts, FACT_KILLED, NULL));
 }
 
 /* False if there is nothing to do for it. */
-static bool _act (struct job *job, struct place *p, struct members *all)
+static bool _act (struct job *job, struct place *p, const struct members *all)
 {
     bool waits = place_waits (p) && !restarts_gather (job, p);
 
     if (p->phase == PLACE_KEPT ? !_is_needed (job, p, all) : waits && !_is_possible (p, all))
         _release (job, p);
     else if (waits && job->run >= p->life.due)
-        _begin_life (job, p, all);
+        _begin_life (job, p);
     else
         return false;
     return true;
