@@ -277,7 +277,7 @@ enum decision restarts_hang (struct job *job, struct place *p)
 
     p->end.report = (struct exit_report){ .kind = EXIT_REPORT_HUNG };
     decision = _judge_failure (job, p);
-    if (decision != DECISION_ALL || job->phase == JOB_GATHERS)
+    if (decision != DECISION_ALL)
         return decision;
     p->life.ago_ms = 0;
     _charge (job, p);

@@ -123,7 +123,7 @@ static int64_t _silent_ms (const struct job *job, const struct rank *rank)
 /* What is to end gives no signs: it saves, or does not end, which its grace deals with. */
 static bool _is_to_move (const struct job *job, const struct rank *rank)
 {
-    return _runs (rank) && !finish_stops (job, rank->place) && !restarts_stop (job, rank->place);
+    return _runs (rank) && !finish_stops (job, rank->place) && !restarts_gather (job, rank->place);
 }
 
 static bool _is_sign_overdue (const struct job *job, const struct rank *rank, enum signs_source source)
