@@ -87,13 +87,20 @@ static bool _is_over (const struct rank *rank)
     return rank->place ? rank->place->phase == PLACE_ENDED : rank->released;
 }
 
+/* For a restart of all; but one that does not only serve may end by itself before. */
+static bool _stops_to_gather (const struct job *job, const struct place *p)
+{
+    return restarts_gather (job, p) && place_is_alive (p)
+           && (p->duty.serves || job->run >= job->gather.patience);
+}
+
 static bool _stops (const struct job *job, const struct rank *rank)
 {
     const struct place *p = rank->place;
 
     if (_is_over (rank))
         return rank->alive;
-    return p && (finish_stops (job, p) || restarts_stop (job, p));
+    return p && (finish_stops (job, p) || _stops_to_gather (job, p));
 }
 
 /* Its life was to begin, and may not have been told: all begin another one together. */

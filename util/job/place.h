@@ -34,6 +34,12 @@ static inline bool place_waits (const struct place *p)
     return p->phase == PLACE_WAITS && !p->rank->lost;
 }
 
+/* A process of it may run, or it has not told that none does. */
+static inline bool place_is_alive (const struct place *p)
+{
+    return place_runs (p) || (place_waits (p) && p->life.leaves);
+}
+
 /* Others see that it has ended. If its rank is lost, that may come back. */
 static inline bool place_has_ended (const struct place *p)
 {

@@ -108,17 +108,6 @@ bool restarts_gather (const struct job *job, const struct place *p)
     return job->phase == JOB_GATHERS && (p->duty.member || job->gather.everyone);
 }
 
-/* A process of it may run, or it has not told that none does. */
-static bool _is_alive (const struct place *p)
-{
-    return place_runs (p) || (place_waits (p) && p->life.leaves);
-}
-
-bool restarts_stop (const struct job *job, const struct place *p)
-{
-    return restarts_gather (job, p) && _is_alive (p) && (p->duty.serves || job->run >= job->gather.patience);
-}
-
 /* What is known of all members. */
 struct members {
     struct place *final; /* the first one that has no other life; or NULL */
@@ -641,7 +630,7 @@ static void _look_at_gathering (struct job *job, const struct members *all)
         return;
     }
     EACH_PLACE (p, job)
-        if (restarts_gather (job, p) && (_is_alive (p) || (place_waits (p) && p->rank->away != NEVER)))
+        if (restarts_gather (job, p) && (place_is_alive (p) || (place_waits (p) && p->rank->away != NEVER)))
             complete = false;
     if (!complete || job->run < job->gather.opens || !_passes_preflight (job))
         return;

@@ -50,9 +50,6 @@ void restarts_time (struct job *job);
 void restarts_act (struct job *job);
 int64_t restarts_due (const struct job *job);
 
-/* True if this place is to be stopped for a restart of all. */
-bool restarts_stop (const struct job *job, const struct place *place);
-
 /* True if all gather, and this place is one of them. */
 bool restarts_gather (const struct job *job, const struct place *place);
 
