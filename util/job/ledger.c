@@ -52,7 +52,7 @@ static bool _is_awaited (const struct place *p)
 {
     const struct signs *signs = &p->rank->watch.signs;
 
-    return p->duty.works && place_runs (p) && p->life.sends
+    return p->duty.works && place_runs (p) && p->life.step > 0
            && (signs->life != p->life.number || signs->step == 0);
 }
 

@@ -87,8 +87,7 @@ struct life {
     bool leaves; /* what it left in the background may still run */
     int64_t due; /* in PLACE_WAITS: when the next one begins; NEVER: with all */
     bool again; /* it began after the step's last progress */
-    bool sends; /* the program has told a training step, in this life or before */
-    int step; /* the highest one; 0: none */
+    int step; /* the highest training step that the program has told, in this life or before; 0: none */
     int failures; /* so often its rank was the first to fail since the step's last progress */
 };
 

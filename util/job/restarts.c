@@ -63,9 +63,6 @@ void restarts_step (struct job *job, struct place *p, int step)
 {
     int highest = p->duty.alone ? p->life.step : job->budget.step;
 
-    if (step == 0)
-        return;
-    p->life.sends = true;
     if (step > highest && p->life.again)
         _note_progress (job);
     if (step > p->life.step)
@@ -95,7 +92,7 @@ void restarts_time (struct job *job)
     EACH_PLACE (p, job)
         if (p->life.again && place_runs (p)) {
             lasts = lasts || job->run - p->life.began >= wanted;
-            sends = sends || p->life.sends;
+            sends = sends || p->life.step > 0;
         }
     if (lasts && !sends)
         _note_progress (job);

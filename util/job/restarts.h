@@ -31,7 +31,7 @@ void restarts_replace_silent (struct job *job);
 /* The step was asked to end, by this signal then (seconds since 1970; 0: not known): nothing is restarted. */
 void restarts_ask (struct job *job, int signal, int64_t at);
 
-/* A program has told a training step. Progress makes restarts count anew. */
+/* A program has told a training step, or none (0). Progress makes restarts count anew. */
 void restarts_step (struct job *job, struct place *place, int step);
 
 /* How long programs that report no training step have to run to make progress. */
