@@ -151,16 +151,25 @@ void ledger_tell_again (struct job *job)
     job->replaced_sign = NEVER;
 }
 
+struct ledger ledger_at (const struct job *job, int64_t now, int64_t run)
+{
+    struct ledger l = job->ledger;
+
+    l.ms[l.account] += run - l.since;
+    l.since = run;
+    l.ms[LEDGER_SUSPENDED] = now - run;
+    l.restarts = job->budget.used;
+    return l;
+}
+
 void ledger_close (struct job *job)
 {
     struct ledger *l = &job->ledger;
     int64_t lasted = job->run - job->launched;
 
     ledger_look (job);
-    _move (l, l->account, job->run);
+    *l = ledger_at (job, job->now, job->run);
     _count_repeated (l);
-    l->ms[LEDGER_SUSPENDED] = job->now - job->run;
-    l->restarts = job->budget.used;
     EACH_RANK (r, job) {
         l->replaced += r->replaced_by != NULL;
         if (rank_is_spare (r))

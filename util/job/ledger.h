@@ -37,6 +37,9 @@ void ledger_look (struct job *job);
 /* All begin again, or tasks that were restarted alone: with the first one tell what that has cost, once. */
 void ledger_tell_again (struct job *job);
 
+/* As the ledger is at this moment of job->now, and of job->run; not before the job's own. */
+struct ledger ledger_at (const struct job *job, int64_t now, int64_t run);
+
 /* All tasks have ended, or this process ends: the accounts are complete. */
 void ledger_close (struct job *job);
 

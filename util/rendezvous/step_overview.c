@@ -52,24 +52,6 @@ static enum overview_phase _phase (const struct step_view *view)
     return OVERVIEW_RUNS;
 }
 
-/* As ledger_close () would make it now. */
-static struct ledger _ledger_now (const struct step_view *view)
-{
-    const struct job *job = view->job;
-    struct ledger l = job->ledger;
-    int64_t run = _run_now (view);
-
-    l.ms[l.account] += run - l.since;
-    l.ms[LEDGER_SUSPENDED] = (view->now > job->now ? view->now : job->now) - run;
-    l.restarts = job->budget.used;
-    EACH_RANK (r, job) {
-        l.replaced += r->replaced_by != NULL;
-        if (rank_is_spare (r))
-            l.idle_ms += run - job->launched;
-    }
-    return l;
-}
-
 static void _set_times (struct overview *o, const struct ledger *l)
 {
     o->times = (struct overview_times){
@@ -87,7 +69,8 @@ static void _set_times (struct overview *o, const struct ledger *l)
 
 static void _add_job (struct overview *o, const struct step_view *view, struct step_overview_room *room)
 {
-    struct ledger ledger = _ledger_now (view);
+    struct ledger ledger =
+        ledger_at (view->job, moment_last (view->now, view->job->now), _run_now (view));
 
     o->step = ledger.reached;
     o->highest = ledger_last_step (&ledger);
