@@ -448,7 +448,7 @@ TEST (how_a_rank_has_ended)
     struct overview_rank o;
 
     places[1].phase = PLACE_ENDED;
-    places[1].end.report =
+    ranks[1].end.report =
         (struct exit_report){ .kind = EXIT_REPORT_SIGNAL, .number = 9, .out_of_memory = true };
     o = step_overview_rank (&view, &ranks[1], &room);
     assert_int_equal (o.state, OVERVIEW_RANK_ENDED);

@@ -155,17 +155,15 @@ static void _tell_overdue (struct job *job)
 static void _lose_rank (struct job *job, struct rank *rank)
 {
     struct place *p = rank->place;
-    bool waits = p && p->phase == PLACE_WAITS && p->end.report.kind != EXIT_REPORT_STOPPED;
+    bool waits = p && p->phase == PLACE_WAITS && rank->end.report.kind != EXIT_REPORT_STOPPED;
 
     ledger_fail (job, rank->heard);
-    if (!p) {
+    if (!waits && !(p && place_has_ended (p)))
         rank->end.report = report_killed;
+    if (p)
+        finish_end (job, p, p->phase, true);
+    else
         rank->lost = true;
-        return;
-    }
-    if (!place_has_ended (p) && !waits)
-        p->end.report = report_killed;
-    finish_end (job, p, p->phase, true);
 }
 
 void absence_check (struct job *job)

@@ -23,7 +23,7 @@ const struct rank *ends_first_to_fail (const struct rank *rank, int tasks)
     for (const struct rank *r = rank; r < rank + tasks; r++) {
         bool lost = traceback_is_of_connection (r);
 
-        if (!r->place || !place_has_ended (r->place) || !exit_report_failed (&r->place->end.report))
+        if (!r->place || !place_has_ended (r->place) || !exit_report_failed (&r->end.report))
             continue;
         told = told || (!lost && traceback_has_ended (r));
         if (!first || traceback_is_earlier (r, first))
@@ -43,7 +43,7 @@ bool ends_are_cancelled (const struct rank *rank, int tasks)
 {
     const struct rank *first = ends_first_to_fail (rank, tasks);
 
-    return first && end_was_asked (&first->place->end);
+    return first && end_was_asked (&first->end);
 }
 
 /* Has each trained alone? */
@@ -87,9 +87,9 @@ bool alone_is_likely (const struct rank *rank, int tasks)
     for (const struct rank *last = rank + tasks; rank < last; rank++) {
         if (!alone_counts (rank))
             continue;
-        if (rank->address_use != ADDRESS_UNUSED || exit_report_failed (&rank->place->end.report))
+        if (rank->address_use != ADDRESS_UNUSED || exit_report_failed (&rank->end.report))
             return false;
-        ran_long += rank->place->end.elapsed_ms > LONG_MS;
+        ran_long += rank->end.elapsed_ms > LONG_MS;
     }
     return ran_long > 1;
 }

@@ -64,10 +64,11 @@ bool finish_failed (const struct job *job)
         return false;
     EACH_PLACE (p, job)
         if (p->duty.awaited) {
-            awaited++;
             /* One that is lost may have done its work; not so a chief. */
-            failed +=
-                (!p->rank->lost || job->finish.cause == FINISH_CHIEF) && exit_report_failed (&p->end.report);
+            bool counts = !p->rank->lost || job->finish.cause == FINISH_CHIEF;
+
+            awaited++;
+            failed += counts && exit_report_failed (&p->rank->end.report);
         }
     return job->finish.cause == FINISH_WORKERS ? failed == awaited : failed > 0;
 }
@@ -77,9 +78,9 @@ bool finish_failed (const struct job *job)
 /* SIGTERM probably came from the user, and is about to end the other tasks, too. */
 static bool _has_failed_by_itself (const struct place *p)
 {
-    const struct exit_report *report = &p->end.report;
+    const struct exit_report *report = &p->rank->end.report;
 
-    return exit_report_failed (report) && !end_was_asked (&p->end)
+    return exit_report_failed (report) && !end_was_asked (&p->rank->end)
            && !(report->kind == EXIT_REPORT_SIGNAL && report->number == SIGTERM);
 }
 
@@ -90,22 +91,20 @@ static void _tell_missed (struct job *job, const struct place *p)
         || !_has_failed_by_itself (p))
         return;
     job->miss_told = true;
-    facts_add (&job->facts, FACT_MISSED, p->rank)->report = p->end.report;
+    facts_add (&job->facts, FACT_MISSED, p->rank)->report = p->rank->end.report;
 }
 
 void finish_name_killed (struct job *job, struct fact *fact)
 {
     EACH_RANK (r, job) {
-        struct end *end = r->place ? &r->place->end : &r->end;
-
-        if (!end->report.killed || end->kill_told)
+        if (!r->end.report.killed || r->end.kill_told)
             continue;
-        end->kill_told = true;
+        r->end.kill_told = true;
         /* With a grace of 0 none is asked to end. */
         if (job->config->stop_grace > 0)
             fact_name (fact, r, job->tasks);
-        if (end->report.killed_after > fact->seconds)
-            fact->seconds = end->report.killed_after;
+        if (r->end.report.killed_after > fact->seconds)
+            fact->seconds = r->end.report.killed_after;
     }
 }
 
@@ -187,7 +186,7 @@ static void _finish (struct job *job, enum finish_cause cause, struct place *p)
     job->finish.cause = cause;
     job->finish.place = p;
     if (p)
-        job->finish.report = p->end.report;
+        job->finish.report = p->rank->end.report;
     _tell_over (job, grace);
     if (cause == FINISH_TASK_FAILED && !job->asked_signal)
         job->finish.failure_over = job->run + grace * SECOND_MS;
@@ -199,7 +198,7 @@ static void _finish (struct job *job, enum finish_cause cause, struct place *p)
 /* Why the end of this place ends the job, if it does. A lost rank may return, so only a ps has failed. */
 static enum finish_cause _cause (const struct job *job, const struct place *p)
 {
-    bool failed = exit_report_failed (&p->end.report) && (!p->rank->lost || p->kind == RULES_PS);
+    bool failed = exit_report_failed (&p->rank->end.report) && (!p->rank->lost || p->kind == RULES_PS);
     bool awaits = _left (job).awaited;
 
     if (failed && p->duty.fatal && p->kind == RULES_PS)
@@ -212,7 +211,7 @@ static enum finish_cause _cause (const struct job *job, const struct place *p)
 void finish_end (struct job *job, struct place *p, enum place_phase phase, bool lost)
 {
     bool had_ended = place_has_ended (p);
-    struct exit_report *report = &p->end.report;
+    struct exit_report *report = &p->rank->end.report;
     enum finish_cause cause;
 
     /* The others were stopped because of that. */
@@ -246,7 +245,7 @@ void finish_refuse (struct job *job)
 {
     EACH_PLACE (p, job)
         if (p->phase != PLACE_ENDED) {
-            p->end.report = refused;
+            p->rank->end.report = refused;
             p->phase = PLACE_ENDED;
         }
     _finish (job, FINISH_REFUSED, NULL);

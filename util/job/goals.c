@@ -36,7 +36,7 @@ int goals_owed_code (const struct job *job)
     int owed = 0;
 
     EACH_PLACE (p, job) {
-        int code = exit_report_code (&p->end.report);
+        int code = exit_report_code (&p->rank->end.report);
 
         if (!place_has_ended (p) || code == 0)
             continue;
@@ -54,9 +54,9 @@ int goals_owed_code (const struct job *job)
  */
 static int _code_of (const struct job *job, const struct place *p)
 {
-    int code = exit_report_code (&p->end.report), first = exit_report_code (&job->finish.report);
+    int code = exit_report_code (&p->rank->end.report), first = exit_report_code (&job->finish.report);
 
-    if (job->finish.cause == FINISH_TASK_FAILED && p != job->finish.place && !p->end.asked_signal
+    if (job->finish.cause == FINISH_TASK_FAILED && p != job->finish.place && !p->rank->end.asked_signal
         && code > first)
         return first;
     return code;

@@ -106,7 +106,7 @@ static void _set_time (struct job *job, int64_t now)
 static void _note_end (struct job *job, struct rank *rank, int64_t at, const struct failure_text *failure,
                        int asked_signal)
 {
-    struct end *end = rank->place ? &rank->place->end : &rank->end;
+    struct end *end = &rank->end;
 
     end->at = at;
     end->nth = ++job->ends;
@@ -174,12 +174,12 @@ static void _take_end (struct job *job, struct place *p, const struct status *st
     const struct life_report *life = &status->life;
 
     _note_end (job, p->rank, job->now - life->ago_ms, &status->failure, life->asked_signal);
-    p->end.report = *report;
+    p->rank->end.report = *report;
     watchdog_note_end (job, p->rank);
     if (exit_report_failed (report))
-        ledger_fail (job, p->end.at);
+        ledger_fail (job, p->rank->end.at);
     /* gcc -fanalyzer is wrong: the place keeps it. */
-    p->end.kill_told = p->hung = false;
+    p->rank->end.kill_told = p->hung = false;
     restarts_end (job, p);
 }
 
@@ -236,7 +236,7 @@ static void _take_report (struct job *job, struct rank *rank, const struct statu
         case PLACE_ENDED:
             /* It was lost, and has done its work after all. */
             if (report_is_success (&status->report))
-                p->end.report = status->report;
+                p->rank->end.report = status->report;
             break;
     }
 }
@@ -350,7 +350,7 @@ static bool _is_at_its_end (const struct rank *rank)
 static int _asked_signal (const struct job *job)
 {
     EACH_RANK (r, job) {
-        int asked = _is_at_its_end (r) ? rank_end (r)->asked_signal : r->asked;
+        int asked = _is_at_its_end (r) ? r->end.asked_signal : r->asked;
 
         if (asked)
             return asked;
@@ -378,7 +378,6 @@ static bool _is_settled (const struct job *job, int asked)
 static void _cut_rank (struct job *job, struct rank *r, bool settled, int asked)
 {
     struct place *p = r->place;
-    struct end *end = p ? &p->end : &r->end;
     bool ended = _is_at_its_end (r) || (!p && r->lost);
 
     if (settled ? ended : !(p && place_runs (p)))
@@ -387,7 +386,7 @@ static void _cut_rank (struct job *job, struct rank *r, bool settled, int asked)
     if (r->away == NEVER)
         _note_end (job, r, job->now, NULL, 0);
     if (r->cut)
-        end->asked_signal = asked;
+        r->end.asked_signal = asked;
     r->alive = r->alive && !r->cut;
     if (r->cut && p)
         p->phase = PLACE_ENDED;
@@ -395,7 +394,7 @@ static void _cut_rank (struct job *job, struct rank *r, bool settled, int asked)
         r->released = true;
     r->lost = r->lost || !r->cut;
     /* What is lost has not failed, as far as is known. */
-    end->report = r->cut || settled ? report_killed : report_stopped;
+    r->end.report = r->cut || settled ? report_killed : report_stopped;
 }
 
 void job_cut (struct job *job, int64_t now)

@@ -3,11 +3,11 @@
  *
  * The data of a job step's decisions, in one header without functions. The files of this folder include it.
  *
- *     place   a role and an index, such as worker 2: what it is to the step, the life it is to run, and how
- *             its last life ended. Decisions are about places.
- *     rank    a Slurm task, and its supervisor: what it registered with, what it told last, what it was told,
- *             and since when it is away. A spare is a rank without a place; a replacement is
- *             place->rank = other.
+ *     place   a role and an index, such as worker 2: what it is to the step, and the life it is to run.
+ *             Decisions are about places.
+ *     rank    a Slurm task, and its supervisor: what it registered with, what it told last, how its last life
+ *             ended, what it was told, and since when it is away. A spare is a rank without a place; a
+ *             replacement is place->rank = other.
  *     job     the step: one phase with its data, one budget of restarts, and one clock.
  *
  * A wish is not a fact: place->life.number is the life that is to run, rank->has the last one that its
@@ -68,7 +68,7 @@ enum place_future {
     PLACE_DONE, /* the job's work is done */
 };
 
-/* How the last life of a place ended, or a rank without a place. */
+/* How a rank's last life ended, and so its place's; of a spare that gets a place, how the lost rank's did. */
 struct end {
     struct exit_report report;
     int64_t at; /* when it did, or its connection was lost */
@@ -102,7 +102,6 @@ struct place {
     enum place_phase phase;
     enum place_future future;
     struct life life;
-    struct end end;
     bool hung; /* the present life was found to hang */
 };
 
@@ -209,7 +208,7 @@ struct rank {
     struct rank *replaced_by, *replaces;
     bool released; /* it has no place, and needs none any more */
     bool left_out; /* of the job's next run (requeue.c): a spare has its place, and its node may be bad */
-    struct end end; /* of a rank without a place */
+    struct end end;
 
     /* What its supervisor has told. */
     struct exit_report said; /* the last report of an end, */

@@ -128,7 +128,7 @@ static inline bool rank_is_spare (const struct rank *rank)
 /* How it ended, as far as it has. */
 static inline const struct end *rank_end (const struct rank *rank)
 {
-    return rank->place ? &rank->place->end : &rank->end;
+    return &rank->end;
 }
 
 /* How many restarts are left. */

@@ -151,20 +151,20 @@ static bool _has_saved (const struct exit_report *report)
 static bool _counts (const struct job *job, const struct place *p)
 {
     return (job->aim == FINISH_NOT ? !p->beside : p->duty.awaited)
-           && (p->end.at > job->requeue.saves || p->rank->cut);
+           && (p->rank->end.at > job->requeue.saves || p->rank->cut);
 }
 
 /* Whenever that was. Not one that was asked to save before it had begun. */
 static bool _ended_by_ps (const struct job *job)
 {
     return job->requeue.saves != NEVER && job->finish.cause == FINISH_PS_FAILED
-           && job->finish.place->end.report.kind != EXIT_REPORT_UNSTARTED;
+           && job->finish.place->rank->end.report.kind != EXIT_REPORT_UNSTARTED;
 }
 
 static const struct place *_unsaved (const struct job *job)
 {
     EACH_PLACE (p, job)
-        if (_counts (job, p) && (p->rank->lost || !_has_saved (&p->end.report)))
+        if (_counts (job, p) && (p->rank->lost || !_has_saved (&p->rank->end.report)))
             return p;
     return _ended_by_ps (job) ? job->finish.place : NULL;
 }
@@ -172,8 +172,10 @@ static const struct place *_unsaved (const struct job *job)
 /* Slurm was the first to ask the tasks, as by --signal, and one says that it has saved. */
 static bool _slurm_was_first (const struct job *job)
 {
+    if (!job->requeue.far || !job->asked_signal)
+        return false;
     EACH_PLACE (p, job)
-        if (job->requeue.far && job->asked_signal && p->duty.awaited && restart_rule_saved (&p->end.report))
+        if (p->duty.awaited && restart_rule_saved (&p->rank->end.report))
             return true;
     return false;
 }

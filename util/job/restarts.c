@@ -169,7 +169,7 @@ static enum decision _decision_of (enum place_future future)
 
 void restarts_tell (struct job *job, struct place *p, enum decision decision)
 {
-    const struct exit_report *report = &p->end.report;
+    const struct exit_report *report = &p->rank->end.report;
     struct place *unable = NULL;
     struct fact *fact;
 
@@ -177,7 +177,7 @@ void restarts_tell (struct job *job, struct place *p, enum decision decision)
         return;
     /* It died of what asked it to end, or its next life is in the job's next run. */
     if (decision == DECISION_ASKED
-        && ((report->kind == EXIT_REPORT_SIGNAL && report->number == p->end.asked_signal)
+        && ((report->kind == EXIT_REPORT_SIGNAL && report->number == p->rank->end.asked_signal)
             || job->requeue.saves != NEVER))
         decision = DECISION_NONE;
     if (decision == DECISION_CANNOT && p->duty.member)
@@ -203,7 +203,7 @@ void restarts_tell (struct job *job, struct place *p, enum decision decision)
 
 static void _wait (const struct job *job, struct place *p)
 {
-    const struct exit_report *report = &p->end.report;
+    const struct exit_report *report = &p->rank->end.report;
 
     /* After a failure that the rule covers, its supervisor has killed what was left. */
     p->life.leaves =
@@ -216,6 +216,7 @@ static void _wait (const struct job *job, struct place *p)
 static void _gather (struct job *job, struct rank *first)
 {
     const struct place *p = rank_last_place (first);
+    bool saved = restart_rule_saved (&p->rank->end.report);
     struct gather *g = &job->gather;
     struct members all = _members (job);
 
@@ -223,7 +224,7 @@ static void _gather (struct job *job, struct rank *first)
     g->decided = false;
     g->first = first;
     g->pause = _restart_pause (job);
-    g->patience = job->run + (restart_rule_saved (&p->end.report) ? job->config->stop_grace * SECOND_MS : 0);
+    g->patience = job->run + (saved ? job->config->stop_grace * SECOND_MS : 0);
     g->opens = job->run + g->pause * SECOND_MS - p->life.ago_ms;
     EACH_PLACE (kept, job)
         if (kept->phase == PLACE_KEPT && _is_needed (job, kept, &all))
@@ -234,7 +235,7 @@ static void _gather (struct job *job, struct rank *first)
 
 static enum decision _judge_failure (const struct job *job, const struct place *p)
 {
-    const struct exit_report *report = &p->end.report;
+    const struct exit_report *report = &p->rank->end.report;
     bool together = p->duty.member && (report->kind == EXIT_REPORT_HUNG || job->isolated);
     struct members all;
 
@@ -261,7 +262,7 @@ enum decision restarts_hang (struct job *job, struct place *p)
 {
     enum decision decision;
 
-    p->end.report = (struct exit_report){ .kind = EXIT_REPORT_HUNG };
+    p->rank->end.report = (struct exit_report){ .kind = EXIT_REPORT_HUNG };
     decision = _judge_failure (job, p);
     if (decision != DECISION_ALL)
         return decision;
@@ -303,7 +304,7 @@ static void _move_place (struct job *job, struct place *p, struct rank *spare)
     if (job->phase != JOB_GATHERS)
         _charge (job, p);
     spares_place (job, p, spare);
-    p->end.report = report_killed;
+    p->rank->end.report = report_killed;
     p->phase = PLACE_WAITS;
     p->future = PLACE_MAY_BEGIN;
     p->hung = false;
@@ -386,7 +387,7 @@ void restarts_await_preflight (struct job *job)
         p->phase = PLACE_WAITS;
         p->life.number = -1;
         p->life.due = NEVER;
-        p->end.report = report_unstarted;
+        p->rank->end.report = report_unstarted;
     }
 }
 
@@ -436,7 +437,7 @@ static void _note_first_to_fail (struct job *job, struct place *p)
 {
     const struct rank *first = job->gather.first;
 
-    if (p->duty.member && rank_last_place (first)->duty.member && exit_report_failed (&p->end.report)
+    if (p->duty.member && rank_last_place (first)->duty.member && exit_report_failed (&p->rank->end.report)
         && _fails_before (p->rank, first))
         job->gather.first = p->rank;
 }
@@ -514,7 +515,7 @@ static void _decide (struct job *job, struct place *p)
     if (decision != DECISION_NONE)
         restarts_tell (job, p, decision);
     all = _members (job);
-    keeps = report_is_success (&p->end.report) && job->config->wait == 0 && _is_needed (job, p, &all);
+    keeps = report_is_success (&p->rank->end.report) && job->config->wait == 0 && _is_needed (job, p, &all);
     finish_end (job, p, keeps ? PLACE_KEPT : PLACE_ENDED, false);
 }
 
@@ -529,7 +530,7 @@ static void _join (struct job *job, struct place *p)
 
 void restarts_end (struct job *job, struct place *p)
 {
-    const struct exit_report *report = &p->end.report;
+    const struct exit_report *report = &p->rank->end.report;
     bool again = restart_rule_covers (&job->config->restart, report) || report->kind == EXIT_REPORT_UNSTARTED;
 
     if (restarts_gather (job, p))
@@ -575,7 +576,7 @@ static void _begin_life (struct job *job, struct place *p)
 static bool _is_work_done (const struct job *job)
 {
     EACH_PLACE (p, job)
-        if (p->duty.awaited && p->end.report.kind == EXIT_REPORT_STOPPED)
+        if (p->duty.awaited && p->rank->end.report.kind == EXIT_REPORT_STOPPED)
             return false;
     return !finish_failed (job);
 }
@@ -583,19 +584,19 @@ static bool _is_work_done (const struct job *job)
 /* Its next life does not come. If the work is done, it counts as stopped. */
 static void _release (struct job *job, struct place *p)
 {
-    bool failed = exit_report_failed (&p->end.report);
-    bool done = finish_stops (job, p) && _is_work_done (job) && !p->end.asked_signal;
+    bool failed = exit_report_failed (&p->rank->end.report);
+    bool done = finish_stops (job, p) && _is_work_done (job) && !p->rank->end.asked_signal;
 
     restarts_tell (job, p, failed && p->future > PLACE_CANNOT ? _decision_of (p->future) : DECISION_NONE);
     if (done)
-        p->end.report = report_stopped;
+        p->rank->end.report = report_stopped;
     finish_end (job, p, PLACE_ENDED, false);
 }
 
 void restarts_withdraw (struct job *job, struct place *p, const struct exit_report *report)
 {
     if (restarts_gather (job, p)) {
-        p->end.report = *report;
+        p->rank->end.report = *report;
         _wait (job, p);
     } else if (p->future != PLACE_MAY_BEGIN || finish_stops (job, p))
         _release (job, p);

@@ -5,7 +5,6 @@
 
 #include "spares.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "place.h"
@@ -69,9 +68,8 @@ void spares_place (struct job *job, struct place *p, struct rank *spare)
 {
     struct rank *lost = p->rank;
 
-    free (lost->end.failure);
-    lost->end = p->end;
-    p->end.failure = NULL;
+    spare->end = lost->end;
+    spare->end.failure = NULL;
     lost->away = lost->given_up = NEVER;
     lost->lost = false;
     lost->lost_place = p;

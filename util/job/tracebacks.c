@@ -19,7 +19,7 @@ static bool _has_traceback (const struct rank *rank)
 /* A program that was ended by a signal may have caught the exception; SIGABRT is what it ends itself by. */
 bool traceback_has_ended (const struct rank *rank)
 {
-    const struct exit_report *report = &rank_end (rank)->report;
+    const struct exit_report *report = &rank->end.report;
     bool by_itself = report->kind == EXIT_REPORT_EXIT || report->number == SIGABRT;
 
     return rank_takes_part (rank) && _has_traceback (rank) && by_itself && exit_report_failed (report);
@@ -27,14 +27,14 @@ bool traceback_has_ended (const struct rank *rank)
 
 int64_t traceback_failed_at (const struct rank *rank)
 {
-    int64_t at = rank_end (rank)->at;
+    int64_t at = rank->end.at;
 
     return traceback_has_ended (rank) ? moment_first (rank->traceback.at, at) : at;
 }
 
 bool traceback_is_of_connection (const struct rank *rank)
 {
-    const struct failure_text *failure = rank_end (rank)->failure;
+    const struct failure_text *failure = rank->end.failure;
 
     if (_has_traceback (rank))
         return rank->traceback.lost;
@@ -45,12 +45,12 @@ bool traceback_is_earlier (const struct rank *a, const struct rank *b)
 {
     int64_t one = traceback_failed_at (a), other = traceback_failed_at (b);
 
-    return one < other || (one == other && end_is_before (rank_end (a), rank_end (b)));
+    return one < other || (one == other && end_is_before (&a->end, &b->end));
 }
 
 struct rank *tracebacks_first (struct rank *rank, int tasks, const struct rank *failed)
 {
-    bool hung = rank_end (failed)->report.kind == EXIT_REPORT_HUNG;
+    bool hung = failed->end.report.kind == EXIT_REPORT_HUNG;
     bool last = hung || traceback_is_of_connection (failed);
     int64_t before = last ? NEVER : traceback_failed_at (failed);
     struct rank *first = NULL;
@@ -59,7 +59,7 @@ struct rank *tracebacks_first (struct rank *rank, int tasks, const struct rank *
         const struct place *p = r->place;
 
         if (rank_takes_part (r) && _has_traceback (r) && !r->traceback.lost
-            && !(place_has_ended (p) && report_is_success (&p->end.report)) && r->traceback.at < before
+            && !(place_has_ended (p) && report_is_success (&r->end.report)) && r->traceback.at < before
             && (!first || r->traceback.at < first->traceback.at))
             first = r;
     }

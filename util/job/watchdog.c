@@ -264,9 +264,8 @@ static void _set_after_failure (const struct job *job, const struct rank *first)
     int64_t failed = NEVER;
 
     EACH_RANK (rank, job)
-        if (rank_takes_part (rank) && place_has_ended (rank->place)
-            && exit_report_failed (&rank->place->end.report))
-            failed = moment_first (failed, rank->place->end.at);
+        if (rank_takes_part (rank) && place_has_ended (rank->place) && exit_report_failed (&rank->end.report))
+            failed = moment_first (failed, rank->end.at);
     if (failed == NEVER || first->watch.signs.stopped)
         return;
     EACH_RANK (rank, job)
@@ -459,10 +458,8 @@ int64_t watchdog_due (const struct job *job)
 /* Tasks end at nearly the same time; one that printed the losses may do so before one that did not. */
 void watchdog_note_end (struct job *job, struct rank *rank)
 {
-    struct place *p = rank->place;
-
     if (rank_works (rank))
         job->watchdog.settled = job->run + _most_ms (job, rank);
-    if (p->end.report.kind == EXIT_REPORT_HUNG && p->hung)
-        p->end.at = rank->watch.failed;
+    if (rank->end.report.kind == EXIT_REPORT_HUNG && rank->place->hung)
+        rank->end.at = rank->watch.failed;
 }

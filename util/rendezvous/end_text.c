@@ -120,7 +120,7 @@ static void _add_early (char *buf, size_t size, const struct roster *roster, con
             return;
     for (const struct rank *rank = roster->rank; rank < roster->rank + roster->tasks; rank++)
         if (rank_works (rank) && place_has_ended (rank->place) && !rank->lost
-            && report_is_success (&rank->place->end.report)
+            && report_is_success (&rank->end.report)
             && end_is_before (rank_end (rank), rank_end (first)))
             list_text_add (&list, cluster_table_role (rank, role, sizeof (role)));
     if (list.named > 0)
@@ -192,7 +192,7 @@ const char *end_text_failure (const struct roster *roster, char *buf, size_t siz
 /* Where the last life of its place that has ended hung, by its log; or NULL. */
 static const char *_stack (const struct rank *rank)
 {
-    const struct failure_text *failure = rank->place ? rank->place->end.failure : NULL;
+    const struct failure_text *failure = rank->place ? rank->end.failure : NULL;
 
     return failure && failure->source == FAILURE_TEXT_STACK ? failure->text : NULL;
 }

@@ -36,8 +36,6 @@ void roster_clear (struct roster *roster)
 {
     for (int i = 0; i < roster->tasks; i++)
         _clear (&roster->rank[i]);
-    for (int i = 0; i < roster->places; i++)
-        free (roster->place[i].end.failure);
     free (roster->place);
     free (roster->rank);
     layout_clear (&roster->layout);
