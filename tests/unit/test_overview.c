@@ -433,7 +433,7 @@ TEST (the_state_of_a_rank)
     places[1].phase = PLACE_RUNS;
     ranks[1].told.stop = GOAL_STOP;
     assert_int_equal (state (1), OVERVIEW_RANK_STOPPING);
-    places[1].hung = true;
+    ranks[1].watch.hung = true;
     assert_int_equal (state (1), OVERVIEW_RANK_HUNG);
     ranks[1].link = LINK_NONE;
     assert_int_equal (state (1), OVERVIEW_RANK_SILENT);

@@ -144,7 +144,7 @@ static void _tell_over (struct job *job, int grace)
     fact->cause = job->finish.cause;
     fact->seconds = grace;
     EACH_PLACE (p, job)
-        fact->moves = fact->moves || (p->duty.works && place_runs (p) && !p->hung);
+        fact->moves = fact->moves || (p->duty.works && place_runs (p) && !p->rank->watch.hung);
 }
 
 static void _tell_grace (struct job *job)

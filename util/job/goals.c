@@ -120,7 +120,7 @@ struct goal job_goal (const struct job *job, const struct rank *rank)
 
     if (rank->replaced_by)
         goal.stop = GOAL_STOP_AT_ONCE;
-    else if (p && p->hung && rank->alive)
+    else if (rank->watch.hung && rank->alive)
         goal.stop = GOAL_ABORT;
     else if (job->isolated && rank->at_srun && begins)
         goal.stop = GOAL_LEASE_OVER;

@@ -179,7 +179,7 @@ static void _take_end (struct job *job, struct place *p, const struct status *st
     if (exit_report_failed (report))
         ledger_fail (job, p->rank->end.at);
     /* gcc -fanalyzer is wrong: the place keeps it. */
-    p->rank->end.kill_told = p->hung = false;
+    p->rank->end.kill_told = p->rank->watch.hung = false;
     restarts_end (job, p);
 }
 
@@ -228,7 +228,7 @@ static void _take_report (struct job *job, struct rank *rank, const struct statu
     switch (p->phase) {
         case PLACE_BEGINS: _take_unbegun (job, p, status); break;
         case PLACE_RUNS: _take_end (job, p, status, &status->report); break;
-        case PLACE_WAITS: p->life.leaves = false; break;
+        case PLACE_WAITS: rank->leaves = false; break;
         case PLACE_KEPT:
             if (rank->cannot)
                 place_forbid (p, PLACE_CANNOT);

@@ -84,11 +84,9 @@ struct life {
     int64_t began; /* when that was decided */
     int used; /* restarts by then */
     int ago_ms; /* how long before its report it ended */
-    bool leaves; /* what it left in the background may still run */
     int64_t due; /* in PLACE_WAITS: when the next one begins; NEVER: with all */
     bool again; /* it began after the step's last progress */
     int step; /* the highest training step that the program has told, in this life or before; 0: none */
-    int failures; /* so often its rank was the first to fail since the step's last progress */
 };
 
 struct place {
@@ -102,7 +100,6 @@ struct place {
     enum place_phase phase;
     enum place_future future;
     struct life life;
-    bool hung; /* the present life was found to hang */
 };
 
 /* Ranks. */
@@ -127,7 +124,8 @@ struct watch_standing {
     bool known; /* they were told, and the supervisor has answered the last question */
     int64_t told_at, told_run; /* ... at that job->now and job->run; 0: never */
     int question; /* how often it was asked */
-    int64_t since, failed; /* of a verdict: when it fell silent, and when it counts as failed */
+    bool hung; /* the present life was found to hang: */
+    int64_t since, failed; /* when it fell silent, and when it counts as failed */
 };
 
 /* The traceback with which its log ends (tracebacks.c). */
@@ -209,6 +207,7 @@ struct rank {
     bool released; /* it has no place, and needs none any more */
     bool left_out; /* of the job's next run (requeue.c): a spare has its place, and its node may be bad */
     struct end end;
+    int failures; /* so often it was the first to fail since the step's last progress */
 
     /* What its supervisor has told. */
     struct exit_report said; /* the last report of an end, */
@@ -217,6 +216,7 @@ struct rank {
     char *why; /* ... for this reason; or NULL */
     bool alive; /* by its last status a life runs */
     int has; /* the last life that it has begun; -1: none */
+    bool leaves; /* while its place waits: what that life left in the background may still run */
     bool suspended; /* Slurm has suspended the job */
     int asked; /* the signal by which Slurm or the user has asked it to end, while it runs; or 0 */
     enum address_use address_use; /* of all lives that have ended */

@@ -37,7 +37,7 @@ static inline bool place_waits (const struct place *p)
 /* A process of it may run, or it has not told that none does. */
 static inline bool place_is_alive (const struct place *p)
 {
-    return place_runs (p) || (place_waits (p) && p->life.leaves);
+    return place_runs (p) || (place_waits (p) && p->rank->leaves);
 }
 
 /* Others see that it has ended. If its rank is lost, that may come back. */

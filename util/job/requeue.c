@@ -201,7 +201,7 @@ enum requeue_verdict requeue_verdict (const struct job *job)
 /* Its node was lost, or its task failed first again and again. */
 static bool _is_left_out (const struct job *job, const struct rank *r)
 {
-    return r->left_out || r->lost || (r->place && restarts_fail_again (job, r->place));
+    return r->left_out || r->lost || (r->place && restarts_fail_again (job, r));
 }
 
 void requeue_decide (struct job *job)

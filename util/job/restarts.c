@@ -55,7 +55,7 @@ static void _note_progress (struct job *job)
         job->budget.row = goes_on;
     EACH_PLACE (p, job) {
         p->life.again = false;
-        p->life.failures = 0;
+        p->rank->failures = 0;
     }
 }
 
@@ -206,7 +206,7 @@ static void _wait (const struct job *job, struct place *p)
     const struct exit_report *report = &p->rank->end.report;
 
     /* After a failure that the rule covers, its supervisor has killed what was left. */
-    p->life.leaves =
+    p->rank->leaves =
         report->kind != EXIT_REPORT_STOPPED && !restart_rule_covers (&job->config->restart, report);
     p->life.due = NEVER;
     p->phase = PLACE_WAITS;
@@ -307,11 +307,8 @@ static void _move_place (struct job *job, struct place *p, struct rank *spare)
     p->rank->end.report = report_killed;
     p->phase = PLACE_WAITS;
     p->future = PLACE_MAY_BEGIN;
-    p->hung = false;
-    p->life.leaves = false;
     p->life.ago_ms = 0;
     p->life.due = NEVER;
-    p->life.failures = 0;
     job->gather.everyone = true;
     if (job->phase != JOB_GATHERS)
         _gather (job, lost);
@@ -443,9 +440,9 @@ static void _note_first_to_fail (struct job *job, struct place *p)
 }
 
 /* With the failure for which all gather. */
-bool restarts_fail_again (const struct job *job, const struct place *p)
+bool restarts_fail_again (const struct job *job, const struct rank *rank)
 {
-    return p->life.failures + (job->phase == JOB_GATHERS && job->gather.first == p->rank) >= MOST_FAILURES;
+    return rank->failures + (job->phase == JOB_GATHERS && job->gather.first == rank) >= MOST_FAILURES;
 }
 
 /*
@@ -457,7 +454,7 @@ static void _leave_bad_node (struct job *job, struct place *p)
     struct rank *failed = p->rank;
 
     /* What is still to be said of it is not true any more. */
-    if (restarts_fail_again (job, p) && !place_is_apart (p) && _replace_one (job, p, FACT_FAILS_AGAIN))
+    if (restarts_fail_again (job, failed) && !place_is_apart (p) && _replace_one (job, p, FACT_FAILS_AGAIN))
         facts_add (&job->facts, FACT_DECIDED, failed)->decision = DECISION_NONE;
 }
 
@@ -491,7 +488,7 @@ static void _restart (struct job *job, struct place *p, enum decision decision)
 
     _charge (job, p);
     _wait (job, p);
-    p->life.failures += decision == DECISION_ONE && counts;
+    p->rank->failures += decision == DECISION_ONE && counts;
     if (decision == DECISION_ALL)
         _gather (job, p->rank);
     else
@@ -611,8 +608,8 @@ static void _end_gathering (struct job *job, bool given_up)
         if (p->phase == PLACE_WAITS && restarts_gather (job, p))
             p->life.due = job->run;
     }
-    if (job->gather.first && job->gather.first->place)
-        job->gather.first->place->life.failures++;
+    if (job->gather.first)
+        job->gather.first->failures++;
     job->phase = JOB_RUNS;
     job->gather.everyone = job->budget.charged = false;
 }

@@ -37,8 +37,8 @@ void restarts_step (struct job *job, struct place *place, int step);
 /* How long programs that report no training step have to run to make progress. */
 int64_t restarts_lasting_ms (const struct job *job);
 
-/* True if the rank of this place has failed first so many times that its node may be bad. */
-bool restarts_fail_again (const struct job *job, const struct place *place);
+/* True if this rank has failed first so many times that its node may be bad. */
+bool restarts_fail_again (const struct job *job, const struct rank *rank);
 
 /* Time has passed: is a long life progress? */
 void restarts_time (struct job *job);

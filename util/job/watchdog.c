@@ -43,7 +43,7 @@ static bool _runs (const struct rank *rank)
 
 static bool _is_hung (const struct rank *rank)
 {
-    return _runs (rank) && rank->place->hung;
+    return _runs (rank) && rank->watch.hung;
 }
 
 /* Nothing may be sent into the middle of a new answer. */
@@ -312,7 +312,7 @@ static void _decide_hang (struct job *job)
 
     EACH_RANK (rank, job)
         if (rank_takes_part (rank) && _is_silent (job, rank))
-            rank->place->hung = true;
+            rank->watch.hung = true;
     if (!(first = _first_to_hang (job)))
         return;
     _set_since (job, first);
@@ -460,6 +460,6 @@ void watchdog_note_end (struct job *job, struct rank *rank)
 {
     if (rank_works (rank))
         job->watchdog.settled = job->run + _most_ms (job, rank);
-    if (rank->end.report.kind == EXIT_REPORT_HUNG && rank->place->hung)
+    if (rank->end.report.kind == EXIT_REPORT_HUNG && rank->watch.hung)
         rank->end.at = rank->watch.failed;
 }

@@ -118,7 +118,7 @@ static enum overview_state _state_of_life (const struct rank *rank)
 
     if (p->phase == PLACE_WAITS)
         return OVERVIEW_RANK_WAITS;
-    if (p->hung)
+    if (rank->watch.hung)
         return OVERVIEW_RANK_HUNG;
     if (rank->told.stop != GOAL_RUN)
         return OVERVIEW_RANK_STOPPING;
