@@ -227,8 +227,8 @@ static void _note_table (void)
         const struct rank *rank = &w.rank[i];
         struct note *note = notes_add (TABLE, i, rank->lost || rank->replaced_by || rank->replaces);
 
-        note->status = _status_of (&rank_end (rank)->report);
-        note->base = rank_end (rank)->report.killed;
+        note->status = _status_of (&rank->end.report);
+        note->base = rank->end.report.killed;
         note->life = rank->place ? rank->place->life.number : 0;
     }
     notes_add (FIRST, first ? first->number : -1, 0);

@@ -125,12 +125,6 @@ static inline bool rank_is_spare (const struct rank *rank)
     return !rank->place && !rank->replaced_by;
 }
 
-/* How it ended, as far as it has. */
-static inline const struct end *rank_end (const struct rank *rank)
-{
-    return &rank->end;
-}
-
 /* How many restarts are left. */
 static inline int budget_left (const struct job *job)
 {

@@ -23,7 +23,7 @@
 
 static const char *_how (const struct rank *rank, bool cell, struct exit_report_text *room)
 {
-    const struct exit_report *report = &rank_end (rank)->report;
+    const struct exit_report *report = &rank->end.report;
 
     if (rank->replaced_by)
         snprintf (room->text, sizeof (room->text), "%s, now rank %d", rank->suspect ? "bad node" : "lost",
@@ -77,7 +77,7 @@ char *end_text_table (const struct roster *roster, bool alone)
         snprintf (number, sizeof (number), "%d", i);
         table_add_row (table, (const char *const[]){
                                   number, cluster_table_role (rank, role, sizeof (role)), rank->node,
-                                  _elapsed (rank_end (rank)->elapsed_ms, elapsed, sizeof (elapsed)),
+                                  _elapsed (rank->end.elapsed_ms, elapsed, sizeof (elapsed)),
                                   _with_more (rank, _how (rank, true, &room), alone, how, sizeof (how)) });
     }
     text = table_print (table);
@@ -87,7 +87,7 @@ char *end_text_table (const struct roster *roster, bool alone)
 
 void end_text_log (const struct rank *rank, char *buf, size_t size)
 {
-    const struct failure_text *failure = rank_end (rank)->failure;
+    const struct failure_text *failure = rank->end.failure;
     enum failure_text_source source = failure ? failure->source : FAILURE_TEXT_NONE;
     char name[NAME_MAX];
 
@@ -120,8 +120,7 @@ static void _add_early (char *buf, size_t size, const struct roster *roster, con
             return;
     for (const struct rank *rank = roster->rank; rank < roster->rank + roster->tasks; rank++)
         if (rank_works (rank) && place_has_ended (rank->place) && !rank->lost
-            && report_is_success (&rank->end.report)
-            && end_is_before (rank_end (rank), rank_end (first)))
+            && report_is_success (&rank->end.report) && end_is_before (&rank->end, &first->end))
             list_text_add (&list, cluster_table_role (rank, role, sizeof (role)));
     if (list.named > 0)
         snprintf (buf, size, "; %s had ended with 0 before", list_text_end (&list));
@@ -151,8 +150,8 @@ static int _describe_traceback (const struct roster *roster, const struct rank *
                                 size_t size)
 {
     const struct rank *rank = tracebacks_first (roster->rank, roster->tasks, failed);
-    const struct failure_text *failure = rank_end (failed)->failure;
-    const char *first = ends_has_saved (rank_end (failed)) ? "first to end: " : "first failure: ";
+    const struct failure_text *failure = failed->end.failure;
+    const char *first = ends_has_saved (&failed->end) ? "first to end: " : "first failure: ";
     char role[CLUSTER_TABLE_ROLE_SIZE], text[2 * PATH_MAX];
 
     if (!rank || !rank->log_dir
@@ -173,18 +172,18 @@ const char *end_text_failure (const struct roster *roster, char *buf, size_t siz
 
     if (!rank)
         return NULL;
-    failure = rank_end (rank)->failure;
+    failure = rank->end.failure;
     used = _describe_traceback (roster, rank, buf, size);
-    used += snprintf (
-        buf + used, size - (size_t)used, "%s (%s) at %s, %s", cluster_table_role (rank, role, sizeof (role)),
-        rank->node, wall_clock_print (traceback_failed_at (rank), at, sizeof (at)),
-        ends_has_saved (rank_end (rank)) ? end_text_saved (&rank_end (rank)->report, saved, sizeof (saved))
-                                         : _how (rank, false, &room));
+    used += snprintf (buf + used, size - (size_t)used, "%s (%s) at %s, %s",
+                      cluster_table_role (rank, role, sizeof (role)), rank->node,
+                      wall_clock_print (traceback_failed_at (rank), at, sizeof (at)),
+                      ends_has_saved (&rank->end) ? end_text_saved (&rank->end.report, saved, sizeof (saved))
+                                                  : _how (rank, false, &room));
     if (failure && failure->cause.kind != CAUSE_NONE)
         used += snprintf (buf + used, size - (size_t)used, ": %s%s", cause_text[failure->cause.kind],
                           failure->cause.detail);
     end_text_log (rank, buf + used, size - (size_t)used);
-    if (rank_works (rank) && !ends_has_saved (rank_end (rank)))
+    if (rank_works (rank) && !ends_has_saved (&rank->end))
         _add_early (buf + strlen (buf), size - strlen (buf), roster, rank);
     return buf;
 }

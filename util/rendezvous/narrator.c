@@ -112,7 +112,7 @@ static void _failed_beside (const struct narrator *n, const struct fact *fact)
 
 static void _missed (const struct narrator *n, const struct fact *fact)
 {
-    bool saved = ends_has_saved (rank_end (fact->rank));
+    bool saved = ends_has_saved (&fact->rank->end);
     char name[RANK_NAME_SIZE], text[64];
     struct failed room;
 
@@ -125,7 +125,7 @@ static void _missed (const struct narrator *n, const struct fact *fact)
 
 static void _ps_failed (const struct narrator *n, const struct rank *rank, const char *name)
 {
-    const struct exit_report *report = &rank_end (rank)->report;
+    const struct exit_report *report = &rank->end.report;
     const char *step = step_name (n->step);
     struct failed room;
 
@@ -158,7 +158,7 @@ static void _refused (const struct narrator *n)
 /* A cluster without a ps has lost a task. */
 static void _task_failed (const struct narrator *n, const struct fact *fact, const char *name)
 {
-    const struct end *end = rank_end (fact->rank);
+    const struct end *end = &fact->rank->end;
     char when[32] = "are stopped", saved[64];
     struct failed room;
 
@@ -183,10 +183,9 @@ static void _over (const struct narrator *n, const struct fact *fact)
     if (fact->cause != FINISH_PS_FAILED && fact->cause != FINISH_TASK_FAILED)
         return;
     _name (rank, name);
-    if (fact->cause == FINISH_PS_FAILED && !end_was_asked (rank_end (rank)))
+    if (fact->cause == FINISH_PS_FAILED && !end_was_asked (&rank->end))
         _ps_failed (n, rank, name);
-    else if (fact->cause == FINISH_TASK_FAILED
-             && (rank_end (rank)->report.kind != EXIT_REPORT_HUNG || fact->moves))
+    else if (fact->cause == FINISH_TASK_FAILED && (rank->end.report.kind != EXIT_REPORT_HUNG || fact->moves))
         _task_failed (n, fact, name);
 }
 
@@ -426,7 +425,7 @@ static void _traceback (const struct narrator *n, const struct fact *fact)
 
 static bool _is_unstarted (const struct rank *rank)
 {
-    return rank_end (rank)->report.kind == EXIT_REPORT_UNSTARTED && rank_restarts (rank) == 0;
+    return rank->end.report.kind == EXIT_REPORT_UNSTARTED && rank_restarts (rank) == 0;
 }
 
 /* All tasks have ended; spares would not have started. */
@@ -504,9 +503,8 @@ static const char *_how_asked (const struct roster *roster)
 {
     if (!ends_are_cancelled (roster->rank, roster->tasks))
         return NULL;
-    return rank_end (ends_first_to_fail (roster->rank, roster->tasks))->asked_signal == SIGINT
-               ? " was interrupted"
-               : " was cancelled";
+    return ends_first_to_fail (roster->rank, roster->tasks)->end.asked_signal == SIGINT ? " was interrupted"
+                                                                                        : " was cancelled";
 }
 
 /* The job goes on in another run, or does not (job/requeue.h). */
@@ -590,7 +588,7 @@ static void _say_verdict (const struct narrator *n, const struct fact *fact)
                 "error: spank_tf: %s: the job is not requeued, because %s %s after the tasks were asked to "
                 "save%s",
                 step, _name (fact->rank, name),
-                fact->rank->lost ? "was lost" : _failed (&rank_end (fact->rank)->report, &room), log);
+                fact->rank->lost ? "was lost" : _failed (&fact->rank->end.report, &room), log);
             break;
         case REQUEUE_STUCK:
             console_say (
@@ -650,7 +648,7 @@ static void _ended (const struct narrator *n, const struct fact *fact)
     /* Tasks that were asked to save end as that asks them. */
     const char *cancelled = fact->saves ? NULL : _how_asked (roster);
     bool none = _none_has_started (roster);
-    bool saved = first && ends_has_saved (rank_end (first));
+    bool saved = first && ends_has_saved (&first->end);
     bool alone = c->ask_alone && !cancelled && alone_is_likely (roster->rank, roster->tasks);
     int replaced = _replacements (roster);
 

@@ -138,10 +138,10 @@ static json_t *_task_end (const struct rank *rank)
 {
     json_t *task = _task (rank);
 
-    _add_report (task, rank->lost || rank->replaced_by ? NULL : &rank_end (rank)->report);
-    if (rank_end (rank)->failure) {
-        _add_text (task, "cause", cause_word[rank_end (rank)->failure->cause.kind]);
-        _add_text (task, "cause_detail", rank_end (rank)->failure->cause.detail);
+    _add_report (task, rank->lost || rank->replaced_by ? NULL : &rank->end.report);
+    if (rank->end.failure) {
+        _add_text (task, "cause", cause_word[rank->end.failure->cause.kind]);
+        _add_text (task, "cause_detail", rank->end.failure->cause.detail);
     }
     if (rank->traceback.text[0]) {
         _add_text (task, "traceback", rank->traceback.text);
@@ -150,8 +150,8 @@ static json_t *_task_end (const struct rank *rank)
     json_object_set_new (task, "restarts", json_integer (rank_restarts (rank)));
     if (rank->address_use != ADDRESS_UNKNOWN)
         json_object_set_new (task, "address_used", json_boolean (rank->address_use == ADDRESS_USED));
-    json_object_set_new (task, "time", json_integer (wall_clock (rank_end (rank)->at)));
-    json_object_set_new (task, "elapsed", json_integer (rank_end (rank)->elapsed_ms / 1000));
+    json_object_set_new (task, "time", json_integer (wall_clock (rank->end.at)));
+    json_object_set_new (task, "elapsed", json_integer (rank->end.elapsed_ms / 1000));
     return task;
 }
 

@@ -69,8 +69,7 @@ static void _set_times (struct overview *o, const struct ledger *l)
 
 static void _add_job (struct overview *o, const struct step_view *view, struct step_overview_room *room)
 {
-    struct ledger ledger =
-        ledger_at (view->job, moment_last (view->now, view->job->now), _run_now (view));
+    struct ledger ledger = ledger_at (view->job, moment_last (view->now, view->job->now), _run_now (view));
 
     o->step = ledger.reached;
     o->highest = ledger_last_step (&ledger);
@@ -189,8 +188,8 @@ struct overview_rank step_overview_rank (const struct step_view *view, const str
     if (o.state == OVERVIEW_RANK_SILENT)
         o.unheard = _unheard (view, rank);
     if (o.state == OVERVIEW_RANK_ENDED) {
-        o.code = exit_report_code (&rank_end (rank)->report);
-        o.end = exit_report_describe (&rank_end (rank)->report, &room->end);
+        o.code = exit_report_code (&rank->end.report);
+        o.end = exit_report_describe (&rank->end.report, &room->end);
     }
     return o;
 }
