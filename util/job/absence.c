@@ -133,24 +133,6 @@ static bool _is_overdue (const struct job *job, const struct rank *r)
     return rank_is_supervised (r) && !(r->place && r->place->phase == PLACE_KEPT) && job->run >= r->away;
 }
 
-static void _tell_overdue (struct job *job)
-{
-    struct fact *fact = NULL;
-
-    EACH_RANK (r, job) {
-        if (!_is_overdue (job, r))
-            continue;
-        fact = fact ? fact : facts_add (&job->facts, FACT_LOST, NULL);
-        fact->given_up = fact->given_up || (r->place && restarts_gather (job, r->place));
-        fact->places = fact->places || r->place;
-        fact_name (fact, r, job->tasks);
-    }
-    if (!fact)
-        return;
-    fact->obstacle = spares_obstacle (job);
-    fact->left = budget_left (job);
-}
-
 /* The end of a life that was over before is known; not so if it was stopped for another one. */
 static void _lose_rank (struct job *job, struct rank *rank)
 {
@@ -168,7 +150,20 @@ static void _lose_rank (struct job *job, struct rank *rank)
 
 void absence_check (struct job *job)
 {
-    _tell_overdue (job);
+    struct fact *fact = NULL;
+
+    EACH_RANK (r, job) {
+        if (!_is_overdue (job, r))
+            continue;
+        fact = fact ? fact : facts_add (&job->facts, FACT_LOST, NULL);
+        fact->given_up = fact->given_up || (r->place && restarts_gather (job, r->place));
+        fact->places = fact->places || r->place;
+        fact_name (fact, r, job->tasks);
+    }
+    if (!fact)
+        return;
+    fact->obstacle = spares_obstacle (job);
+    fact->left = budget_left (job);
     EACH_RANK (r, job)
         if (_is_overdue (job, r))
             _lose_rank (job, r);
