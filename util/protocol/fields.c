@@ -11,9 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/choice.h"
 #include "common/number.h"
-#include "common/option_table.h"
 #include "common/printable.h"
 
 /* Encoding. */
@@ -58,8 +56,7 @@ static void _encode_member (const struct field *field, struct frame *frame, cons
         case FIELD_NUMBER: frame_add (frame, field->key, "%d", *(const int *)member); break;
         case FIELD_SECONDS: frame_add (frame, field->key, "%" PRId64, *(const int64_t *)member); break;
         case FIELD_WORD:
-            frame_add (frame, field->key, "%s",
-                       choice_word (option_table[field->low].words, *(const int *)member));
+            frame_add (frame, field->key, "%s", choice_word (*field->words, *(const int *)member));
             break;
         case FIELD_NAME: frame_add (frame, field->key, "%s", field->names[*(const int *)member]); break;
         case FIELD_ADDRESS:
@@ -136,7 +133,7 @@ static int _decode_member (const struct field *field, void *member, const char *
         case FIELD_NUMBER: return number_parse (member, text, field->low, field->high);
         case FIELD_SECONDS: return _take_seconds (member, text);
         case FIELD_WORD:
-            if ((word = choice_parse (option_table[field->low].words, text, NULL)) < 0)
+            if ((word = choice_parse (*field->words, text, NULL)) < 0)
                 return -1;
             *(int *)member = word;
             return 0;

@@ -22,6 +22,7 @@
 #include <stdint.h>
 
 #include "common/address.h"
+#include "common/choice.h"
 #include "common/errtext.h"
 #include "frame.h"
 
@@ -36,7 +37,7 @@ struct field {
         FIELD_BIT, /* the bit `low` of an unsigned int, as a flag */
         FIELD_NUMBER, /* int, low..high */
         FIELD_SECONDS, /* int64_t: seconds since 1970, 1 or more */
-        FIELD_WORD, /* an enum: a word of the option whose number is `low`. Missing: 0 */
+        FIELD_WORD, /* an enum: what one of `words` means. Missing: 0 */
         FIELD_NAME, /* an enum, low..high: one of `names` */
         FIELD_ADDRESS, /* struct address */
         FIELD_PART, /* a struct with a table of its own, which several messages have */
@@ -50,9 +51,13 @@ struct field {
     } need;
     int low, high, absent;
     size_t given;
-    const char *const *names;
-    const struct fields *part;
-    const struct field_other *other;
+    /* What its type needs: */
+    union {
+        const struct choice *const *words; /* those of an option: &option_table[...].words */
+        const char *const *names;
+        const struct fields *part;
+        const struct field_other *other;
+    };
 };
 
 /*

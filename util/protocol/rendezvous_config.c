@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/frameworks.h"
+#include "common/option_table.h"
 #include "contact.h"
 #include "fields.h"
 
@@ -52,7 +53,8 @@ static const struct field_other lists = {
 };
 
 #define MESSAGE struct rendezvous_config
-#define WORD(field, type, name) FIELD (#name, field, WORD, FIELD_OPTIONAL, OPTION_##name),
+#define WORD(field, type, name) \
+    FIELD (#name, field, WORD, FIELD_OPTIONAL, .words = &option_table[OPTION_##name].words),
 
 /* clang-format off */
 static const struct field row[] = {
