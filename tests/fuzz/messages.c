@@ -58,7 +58,7 @@ static struct frame *_encode_goal (const void *message)
 
 static int _decode_supervisor_config (void *message, const struct frame *frame, struct errtext *err)
 {
-    return supervisor_config_decode (message, frame, err);
+    return fields_decode (&supervisor_config_fields, message, frame, err);
 }
 
 static struct frame *_encode_supervisor_config (const void *message)
@@ -182,8 +182,8 @@ static void _check_configurations (const struct frame *frame)
     struct errtext err;
     struct step *step;
 
-    if (supervisor_config_decode (&supervisor, frame, NULL) == 0)
-        CHECK (!supervisor.tee || (supervisor.role && supervisor.log));
+    if (fields_decode (&supervisor_config_fields, &supervisor, frame, NULL) == 0)
+        CHECK (!supervisor.tee || supervisor.role);
     if (fields_decode (&rendezvous_config_fields, &config, frame, NULL) < 0)
         return;
     CHECK (config.lists >= 1 && config.lists <= RENDEZVOUS_CONFIG_MAX_LISTS);

@@ -160,7 +160,7 @@ static void report_configuration (const struct fork_reply *reply)
     while (environ[variables])
         variables++;
     frame = frame_load (SUPERVISOR_CONFIG_FD);
-    if (!frame || supervisor_config_decode (&config, frame, &err) < 0)
+    if (!frame || fields_decode (&supervisor_config_fields, &config, frame, &err) < 0)
         dprintf (3, "%s\n", frame ? err.text : "no configuration");
     else
         dprintf (3,

@@ -6,7 +6,6 @@
 #include "supervisor_config.h"
 
 #include <limits.h>
-#include <string.h>
 
 #include "fields.h"
 #include "registration.h"
@@ -56,10 +55,3 @@ static const struct field row[] = {
 /* clang-format on */
 
 const struct fields supervisor_config_fields = FIELDS ("the supervisor's configuration", row);
-
-int supervisor_config_decode (struct supervisor_config *c, const struct frame *frame, struct errtext *err)
-{
-    if (fields_decode (&supervisor_config_fields, c, frame, err) < 0)
-        return -1;
-    return c->tee && !c->log ? errtext_set (err, "%s lacks LOG", supervisor_config_fields.name) : 0;
-}

@@ -11,8 +11,6 @@
 #include <sys/types.h>
 
 #include "common/address.h"
-#include "common/errtext.h"
-#include "frame.h"
 #include "restart_rule.h"
 #include "rule_fields.h"
 
@@ -55,14 +53,10 @@ struct supervisor_config {
     bool prints;                    /* the one supervisor of the step that prints messages */
     const char *log, *error_file;   /* the paths of the task's files, or NULL */
     struct watch_rule watch;        /* --tf-watchdog: the task is watched */
-    bool tee;                       /* --tf-tee */
+    bool tee; /* --tf-tee, into `log` */
     const char *role;               /* if so: of the task; otherwise NULL */
     int index;
 };
-
-/* -1 and err if a key is missing or its value out of bounds. */
-int supervisor_config_decode (struct supervisor_config *config, const struct frame *frame,
-                              struct errtext *err);
 
 /* Its keys (fields.h). */
 extern const struct fields supervisor_config_fields;

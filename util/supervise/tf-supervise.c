@@ -804,26 +804,6 @@ static void _dump_no_core (void)
     }
 }
 
-/*
- * What is not in the configuration is not for this process. To be called before it opens anything itself,
- * which may get the number of what it was not passed.
- */
-static void _take_descriptors (struct supervisor *s)
-{
-    const struct supervisor_config *c = &s->config;
-
-    if (!c->log)
-        close (SUPERVISOR_LOG_FD);
-    if (!c->tee) {
-        close (SUPERVISOR_STDOUT_FD);
-        close (SUPERVISOR_STDERR_FD);
-    }
-    if (c->watch.seconds == 0)
-        close (SUPERVISOR_NOTIFY_FD);
-    s->notify = fcntl (SUPERVISOR_NOTIFY_FD, F_GETFD) < 0 ? -1 : SUPERVISOR_NOTIFY_FD;
-    descriptors_close_above (SUPERVISOR_LAST_FD);
-}
-
 static int _start_log (struct supervisor *s, struct errtext *err)
 {
     int seconds = s->config.watch.seconds, watched = seconds * (1000 / LOG_PARTS);
@@ -842,9 +822,11 @@ static int _prepare (struct supervisor *s, struct errtext *err)
     if (!(s->config_frame = frame_load (SUPERVISOR_CONFIG_FD)))
         return errtext_set (err, "it has not got its configuration");
     close (SUPERVISOR_CONFIG_FD);
-    if (supervisor_config_decode (&s->config, s->config_frame, err) < 0)
+    if (fields_decode (&supervisor_config_fields, &s->config, s->config_frame, err) < 0)
         return -1;
-    _take_descriptors (s);
+    /* Before this process opens anything, which may get the number of what it was not passed. */
+    s->notify = fcntl (SUPERVISOR_NOTIFY_FD, F_GETFD) < 0 ? -1 : SUPERVISOR_NOTIFY_FD;
+    descriptors_close_above (SUPERVISOR_LAST_FD);
     if ((s->signal_fd = signal_fd_open ()) < 0)
         return errtext_set (err, "%s", strerror (errno));
     /* The death of slurmstepd wakes this process; nothing else does SIGCHLD. */
