@@ -42,11 +42,6 @@ void checks_take (struct checks *c, const struct check_order *order)
     c->came = time (NULL);
 }
 
-bool checks_wait (const struct checks *c)
-{
-    return c->pid == 0 && !c->ends && c->order.number > c->begun;
-}
-
 static void _set_result (struct checks *c, enum check_result result, const char *why)
 {
     c->report.result = result;
@@ -63,10 +58,10 @@ void checks_begin (struct checks *c, struct lives *lives, int64_t now)
     int pair[2] = { -1, -1 };
     struct errtext err;
 
+    if (c->pid > 0 || c->ends || c->order.number <= c->begun)
+        return;
     c->begun = c->order.number;
-    c->report = (struct check_report){
-        .number = c->order.number, .result = CHECK_UNABLE, .sent = c->order.sent, .clock = c->came
-    };
+    c->report = (struct check_report){ .result = CHECK_UNABLE, .sent = c->order.sent, .clock = c->came };
     c->used = 0;
     c->clean = false;
     c->due = now + _seconds (c) * SECOND_MS;
@@ -118,9 +113,10 @@ static void _take_line (struct checks *c)
         number_parse (&c->report.rate, c->line + strlen (rate), 1, INT_MAX);
 }
 
-void checks_poll (const struct checks *c, struct pollfd *pfd)
+struct deadline checks_poll (const struct checks *c, struct pollfd *pfd)
 {
     *pfd = (struct pollfd){ .fd = c->ends ? -1 : c->output, .events = POLLIN };
+    return (struct deadline){ .at_ms = c->due };
 }
 
 void checks_read (struct checks *c)
@@ -168,7 +164,8 @@ void checks_ended (struct checks *c, int status, int64_t now)
     _end_process (c, now);
 }
 
-void checks_cancel (struct checks *c)
+/* No check is under way. */
+static void _rest (struct checks *c)
 {
     if (c->output >= 0)
         close (c->output);
@@ -176,6 +173,12 @@ void checks_cancel (struct checks *c)
     c->pid = 0;
     c->ends = false;
     c->due = NEVER;
+    c->report.number = c->begun;
+}
+
+void checks_cancel (struct checks *c)
+{
+    _rest (c);
     c->begun = c->order.number;
 }
 
@@ -206,22 +209,6 @@ bool checks_finish (struct checks *c, bool left, int64_t now)
     c->due = now + LOOK_MS;
     if (left && now < c->last)
         return false;
-    if (c->output >= 0)
-        close (c->output);
-    c->output = -1;
-    c->ends = false;
-    c->due = NEVER;
+    _rest (c);
     return true;
-}
-
-int64_t checks_due (const struct checks *c)
-{
-    return c->due;
-}
-
-struct check_report checks_report (const struct checks *c)
-{
-    bool present = c->pid > 0 || c->ends;
-
-    return present ? (struct check_report){ .number = 0 } : c->report;
 }

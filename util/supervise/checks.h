@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/deadline.h"
 #include "lives.h"
 #include "protocol/check.h"
 
@@ -28,7 +29,7 @@ struct checks {
     bool clean; /* ... and it has left nothing: the check of a link starts no process */
     char line[FAILURE_TEXT_MAX + 64]; /* of its output, the present one */
     size_t used;
-    struct check_report report; /* of the present one until it ends, and then of the last one */
+    struct check_report report; /* of the last one; .number is 0 until it is made */
 };
 
 void checks_init (struct checks *checks, const char *preflight);
@@ -36,17 +37,14 @@ void checks_init (struct checks *checks, const char *preflight);
 /* The rendezvous wants this check, if its number is higher than before. */
 void checks_take (struct checks *checks, const struct check_order *order);
 
-/* Begin the one that is wanted: the fork server serves, and no life runs. */
+/* Begin the one that is wanted, if there is one: the fork server serves, and no life runs. */
 void checks_begin (struct checks *checks, struct lives *lives, int64_t now);
-
-/* True if there is one to begin. */
-bool checks_wait (const struct checks *checks);
 
 /* Its process has ended, with this wait status. */
 void checks_ended (struct checks *checks, int status, int64_t now);
 
-/* What it has printed, if the descriptor can be read. */
-void checks_poll (const struct checks *checks, struct pollfd *pfd);
+/* What to poll for (fd -1: nothing), and until when. Then read what it has printed. */
+struct deadline checks_poll (const struct checks *checks, struct pollfd *pfd);
 void checks_read (struct checks *checks);
 
 /* A life begins: the check is given up. The caller has killed it. */
@@ -57,10 +55,5 @@ bool checks_kill (struct checks *checks, int64_t now);
 
 /* The same has been done, and `left` says whether there is something left. True if there is a new report. */
 bool checks_finish (struct checks *checks, bool left, int64_t now);
-
-int64_t checks_due (const struct checks *checks);
-
-/* The last result; .number 0: none. */
-struct check_report checks_report (const struct checks *checks);
 
 #endif

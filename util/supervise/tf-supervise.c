@@ -276,7 +276,7 @@ static void _tell (struct supervisor *s)
     status.life.address = s->listener.use;
     status.life.peers = s->peers;
     signs->life = s->machine.number;
-    status.check = checks_report (&s->checks);
+    status.check = s->checks.report;
     signs->suspended = s->suspended = machine_is_suspended (&s->machine, _now ());
     signs->started_ms = s->started_ms;
     signs->traceback_lost = s->traceback.cause.kind == CAUSE_CONNECTION;
@@ -657,7 +657,7 @@ static void _look_at_check (struct supervisor *s)
         if (checks_finish (c, left, _now ()))
             _tell (s);
     }
-    if (checks_wait (c) && s->machine.phase == MACHINE_ENDED && s->lives.serves)
+    if (s->machine.phase == MACHINE_ENDED && s->lives.serves)
         checks_begin (c, &s->lives, _now ());
 }
 
@@ -724,8 +724,7 @@ static void _wait (struct supervisor *s, struct pollfd pfd[8])
     if (s->machine.phase == MACHINE_RUNS)
         next = deadline_min (next, deadline_min (s->listener.due, s->attempts.due));
     input_poll (&s->input, _waits_for_life (s), &pfd[5]);
-    checks_poll (&s->checks, &pfd[7]);
-    next = deadline_min (next, (struct deadline){ .at_ms = checks_due (&s->checks) });
+    next = deadline_min (next, checks_poll (&s->checks, &pfd[7]));
     poll (pfd, 8, deadline_left_ms (next));
 }
 
