@@ -22,7 +22,7 @@
 
 struct fork_request {
     int life;                   /* its number: 0 is the first one */
-    char at[ISO_TIME_SIZE];     /* when it was ordered, for the task's log */
+    char at[ISO_TIME_SIZE];     /* when a further one was ordered, for the task's log */
     bool answer, input;         /* these descriptors come with it, in this order */
     struct check_order check;   /* with .number: no life, but this check; `input` is its output */
 };

@@ -30,9 +30,11 @@
 
 void abandoned_init (struct abandoned *a, const struct supervisor_config *config)
 {
-    *a = (struct abandoned){ .config = config, .due = NEVER };
+    static char slurm[PATH_MAX];
+
+    *a = (struct abandoned){ .config = config, .slurm = slurm, .due = NEVER };
     if (config->options.batch_host)
-        helper_find (a->slurm, sizeof (a->slurm), config->path, "scontrol");
+        helper_find (slurm, sizeof (slurm), config->path, "scontrol");
 }
 
 bool abandoned_asks (struct abandoned *a, int64_t since, int64_t now)

@@ -9,7 +9,6 @@
 #ifndef TF_ABANDONED_H
 #define TF_ABANDONED_H
 
-#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -18,7 +17,7 @@
 
 struct abandoned {
     const struct supervisor_config *config;
-    char slurm[PATH_MAX];           /* the directory of Slurm's commands, or "" */
+    const char *slurm;              /* the directory of Slurm's commands, or "" */
     pid_t program;                  /* that runs; 0: none, which its end sets */
     int64_t due;                    /* when to look again, or INT64_MAX */
     int attempts;

@@ -142,7 +142,8 @@ pid_t lives_begin (struct lives *lives, int number, int input, struct errtext *e
     struct fork_request request = { .life = number };
     pid_t pid;
 
-    iso_time (time (NULL), request.at);
+    if (number > 0)
+        iso_time (time (NULL), request.at);
     pid = _request (lives, &request, input, err);
     /* The fork server of a task that has one life has become that life. */
     if (pid == lives->fork_server) {

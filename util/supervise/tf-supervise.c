@@ -16,6 +16,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -634,6 +635,8 @@ static void _look_for_listener (struct supervisor *s)
         _check_network (s);
     if (s->listener.use == ADDRESS_UNUSED)
         connections_look (&s->peers, _apart (s));
+    /* These lists are longer than what stays in memory. */
+    malloc_trim (0);
 }
 
 static void _look_at_attempts (struct supervisor *s)

@@ -190,7 +190,6 @@ struct uplink *uplink_create (int fd, const struct supervisor_config *config, st
     _set_stands (u, true);
     u->pause_ms = PAUSE_MIN_MS;
     u->stable = deadline_in_ms (0);
-    tcp_keep_alive (fd, TCP_BROKEN_MS);
     if (fcntl (fd, F_SETFL, O_RDWR | O_NONBLOCK) < 0)
         _pause (u);
     else
