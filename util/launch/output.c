@@ -30,7 +30,7 @@ static int _absolute (struct logdir *dir, const char *path, struct errtext *err)
     return 0;
 }
 
-static int _prepare_dir (struct logdir *dir, const char *text, char *const env[], struct errtext *err)
+int output_prepare (struct logdir *dir, const char *text, char *const env[], struct errtext *err)
 {
     const char *array = variable_get (env, "SLURM_ARRAY_JOB_ID");
     const struct pattern_values values = {
@@ -48,34 +48,21 @@ static int _prepare_dir (struct logdir *dir, const char *text, char *const env[]
     if (pattern_expand (text, &values, path, sizeof (path), &why) < 0 || _absolute (dir, path, &why) < 0
         || logdir_make (dir, &why) < 0)
         return errtext_set (err, "--tf-log-dir: %s", why.text);
-    return 1;
+    return 0;
 }
 
-int output_prepare (struct logdir *dir, char *const env[], struct errtext *err)
-{
-    const char *text = variable_get (env, LOGDIR_VARIABLE);
-
-    return text ? _prepare_dir (dir, text, env, err) : 0;
-}
-
-void output_paths (struct output_paths *paths, const struct logdir *dir, const struct answer *answer)
-{
-    char name[NAME_MAX];
-
-    snprintf (paths->log, sizeof (paths->log), "%s/%s", dir->path,
-              logdir_task_file (name, sizeof (name), answer->role, answer->index));
-    paths->error_file[0] = '\0';
-    if (logdir_is_own (dir))
-        snprintf (paths->error_file, sizeof (paths->error_file), "%s/%s", dir->path,
-                  logdir_error_file (name, sizeof (name), answer->role, answer->index));
-}
-
-int output_open (struct logdir *dir, const struct answer *answer, const char *step, struct errtext *err)
+int output_open (struct output_paths *paths, struct logdir *dir, const struct answer *answer,
+                 const char *step, struct errtext *err)
 {
     char name[NAME_MAX];
     int fd;
 
-    logdir_task_file (name, sizeof (name), answer->role, answer->index);
+    paths->error_file[0] = '\0';
+    if (logdir_is_own (dir))
+        snprintf (paths->error_file, sizeof (paths->error_file), "%s/%s", dir->path,
+                  logdir_error_file (name, sizeof (name), answer->role, answer->index));
+    snprintf (paths->log, sizeof (paths->log), "%s/%s", dir->path,
+              logdir_task_file (name, sizeof (name), answer->role, answer->index));
     fd = logdir_open (dir, answer->log_append, name, err);
     if (fd >= 0 && answer->log_append)
         logdir_begin_step (dir, fd, name, step);

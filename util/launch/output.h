@@ -13,11 +13,8 @@
 #include "common/logdir.h"
 #include "protocol/answer.h"
 
-/*
- * Make and open the directory that LOGDIR_VARIABLE of the task's environment names, with Slurm's patterns
- * (%j, %s ...) replaced. 1; 0 if there is no such variable; -1 and err.
- */
-int output_prepare (struct logdir *dir, char *const env[], struct errtext *err);
+/* Make and open the directory of this name, whose patterns (Slurm's %j, %s ...) are replaced. -1 and err. */
+int output_prepare (struct logdir *dir, const char *text, char *const env[], struct errtext *err);
 
 /* The paths of a task's files in DIR. */
 struct output_paths {
@@ -25,13 +22,12 @@ struct output_paths {
     char error_file[PATH_MAX + NAME_MAX]; /* for PyTorch, which follows links; "" where others make them */
 };
 
-void output_paths (struct output_paths *paths, const struct logdir *dir, const struct answer *answer);
-
 /*
- * Open the task's log file, and close DIR. If the file has an earlier step's output, a line with the name
- * of this step follows it. A close-on-exec descriptor; -1 and err.
+ * Fill in the paths, open the task's log file, and close DIR. If the file has an earlier step's output, a
+ * line with the name of this step follows it. A close-on-exec descriptor; -1 and err.
  */
-int output_open (struct logdir *dir, const struct answer *answer, const char *step, struct errtext *err);
+int output_open (struct output_paths *paths, struct logdir *dir, const struct answer *answer,
+                 const char *step, struct errtext *err);
 
 /* Where the output goes. All descriptors are close-on-exec. */
 struct output {

@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "common/address.h"
@@ -26,7 +25,6 @@
 #include "output.h"
 #include "protocol/client.h"
 #include "protocol/contact.h"
-#include "protocol/fork_request.h"
 #include "supervisor.h"
 #include "task_abort.h"
 #include "task_info.h"
@@ -38,27 +36,47 @@
  */
 #define MORE_TIMEOUT_S 5
 
-/* srun's address as this node's slurmd saw it; the step's own traffic goes there. */
-static int _srun_address (char *const env[], struct address *srun)
+/* A task between its registration and its program. */
+static struct prepared {
+    struct contact contact;
+    struct task_info info;
+    struct address srun;
+    struct client_answer answer;
+    struct fork_server server;
+    struct output_paths paths;      /* "" without --tf-log-dir */
+    struct watch_socket_name watch; /* "" if there is no socket for heartbeats */
+    int log;                        /* the log file, to which each further life writes a line; or -1 */
+    struct namespace network;       /* where it has registered, after task_pause () */
+} prepared;
+
+static const char *_or_null (const char *text)
+{
+    return *text ? text : NULL;
+}
+
+/* As this node's slurmd saw it; the step's own traffic goes there. */
+static int _find_srun (char *const env[])
 {
     const char *text = variable_get (env, "SLURM_SRUN_COMM_HOST");
 
     if (!text)
         text = variable_get (env, "SLURM_LAUNCH_NODE_IPADDR");
-    return text ? address_parse (srun, text) : -1;
+    return text ? address_parse (&prepared.srun, text) : -1;
 }
 
 /*
  * Must the supervisor forward Slurm's signals? If that is not known, it does: a program that gets a
  * signal twice is better off than one that never gets it. Rank 0 reports that for the step.
  */
-static bool _forwards_signals (const struct task_of_slurm *slurm, const struct registration *registration)
+static bool _forwards_signals (const struct task_of_slurm *slurm)
 {
-    if (slurm->forwards < 0 && registration->rank == 0)
+    const struct registration *r = &prepared.info.registration;
+
+    if (slurm->forwards < 0 && r->rank == 0)
         launcher_say (true,
                       "step %s: %s: %s; if it sets SignalChildrenProcesses, programs get Slurm's signals "
                       "twice; let users read it",
-                      registration->step, registration->node, slurm->forwards_error.text);
+                      r->step, r->node, slurm->forwards_error.text);
     return slurm->forwards != 0;
 }
 
@@ -66,39 +84,39 @@ static bool _forwards_signals (const struct task_of_slurm *slurm, const struct r
  * Become two processes; returns in the fork server of the task. slurmstepd's process ID is that of this
  * process' parent, unless slurmstepd has died meanwhile.
  */
-static void _start_supervisor (const struct task_of_slurm *slurm, const struct task_info *info,
-                               const struct contact *contact, const struct address *srun,
-                               const struct client_answer *answer, const struct output *output,
-                               const struct output_paths *paths, struct fork_server *server)
+static void _start_supervisor (const struct task_of_slurm *slurm, const struct output *output)
 {
+    const struct contact *contact = &prepared.contact;
+    const struct registration *r = &prepared.info.registration;
+    const struct answer *answer = &prepared.answer.answer;
     struct supervisor_config config = {
         .slurmstepd = slurm->slurmstepd,
-        .rank = info->registration.rank,
-        .node = info->registration.node,
-        .step = info->registration.step,
-        .address = *srun,
+        .rank = r->rank,
+        .node = r->node,
+        .step = r->step,
+        .address = prepared.srun,
         .port = contact->port,
         .token = contact->token,
         .server_token = contact->server_token,
-        .stop_grace = answer->answer.stop_grace,
+        .stop_grace = answer->stop_grace,
         .kill_wait = slurm->kill_wait,
-        .forward_signals = _forwards_signals (slurm, &info->registration),
-        .serves = answer->answer.serves,
-        .restart = answer->answer.restart,
-        .watch = answer->answer.watch,
-        .lost_after = answer->answer.lost_after,
-        .options = answer->answer.options,
-        .node_index = info->registration.node_index,
-        .spare = answer->answer.spare,
-        .task_port = info->registration.port,
-        .master_port = answer->answer.keep_master_port ? info->registration.master_port : 0,
-        .has_peers = info->registration.tasks > 1,
-        .prints = info->registration.rank == 0,
-        .log = info->logs ? paths->log : NULL,
-        .error_file = info->logs && paths->error_file[0] ? paths->error_file : NULL,
+        .forward_signals = _forwards_signals (slurm),
+        .serves = answer->serves,
+        .restart = answer->restart,
+        .watch = answer->watch,
+        .lost_after = answer->lost_after,
+        .options = answer->options,
+        .node_index = r->node_index,
+        .spare = answer->spare,
+        .task_port = r->port,
+        .master_port = answer->keep_master_port ? r->master_port : 0,
+        .has_peers = r->tasks > 1,
+        .prints = r->rank == 0,
+        .log = _or_null (prepared.paths.log),
+        .error_file = _or_null (prepared.paths.error_file),
         .tee = output->tee,
-        .role = answer->answer.role,
-        .index = answer->answer.index,
+        .role = answer->role,
+        .index = answer->index,
     };
     struct errtext err;
 
@@ -106,76 +124,55 @@ static void _start_supervisor (const struct task_of_slurm *slurm, const struct t
         config.path = variable_get (launcher_environment (), "PATH");
         config.slurm_conf = variable_get (launcher_environment (), "SLURM_CONF");
     }
-    if (supervisor_start (info->supervisor, &config, answer->fd, output, server, &err) < 0)
-        task_abort_report (answer->fd, config.node, err.text);
+    if (supervisor_start (prepared.info.supervisor, &config, prepared.answer.fd, output, &prepared.server,
+                          &err)
+        < 0)
+        task_abort_report (prepared.answer.fd, r->node, err.text);
 }
 
-/* What a program gets of an answer. */
-struct program {
-    const char *node;
-    const char *error_file;     /* or NULL */
-    const char *step;           /* its number */
-    int log;                    /* its log file, or -1 */
-    const char *notify;         /* the name of the socket for heartbeats, or NULL */
-};
-
-/* The answer of this life, if it is not that of the first one. The task's life does not free it. */
-static int _load_answer (struct client_answer *answer, int file, const char *server_token,
-                         struct errtext *err)
+/* The answer of this life, if it is not that of the first one. */
+static int _load_answer (struct errtext *err)
 {
-    if (file < 0)
+    struct client_answer *answer = &prepared.answer;
+
+    if (prepared.server.answer < 0)
         return 0;
-    if (!(answer->frame = frame_load (file)))
+    frame_destroy (answer->frame);
+    if (!(answer->frame = frame_load (prepared.server.answer)))
         return errtext_set (err, "its new answer is malformed");
-    close (file);
-    return answer_decode (&answer->answer, answer->frame, server_token, err);
-}
-
-/* Go on as a life of the task, and as each one that follows. */
-static void _live (struct fork_server *server, const struct client_answer *first, const char *server_token,
-                   const struct program *program)
-{
-    int life = fork_server_run (server);
-    struct client_answer answer = *first;
-    struct errtext err = { "the environment could not be set" };
-    char text[16];
-
-    if (_load_answer (&answer, server->answer, server_token, &err) < 0
-        || environment_set (&answer, life, program->error_file, program->notify) < 0)
-        task_abort (true, "%s: %s", program->node, err.text);
-    snprintf (text, sizeof (text), "%d", (int)getpid ());
-    launcher_set ("SLURM_TASK_PID", text);
-    if (life > 0 && program->log >= 0)
-        logdir_begin_life (program->log, program->step, life, server->at);
+    close (prepared.server.answer);
+    return answer_decode (&answer->answer, answer->frame, prepared.contact.server_token, err);
 }
 
 /* slurmstepd serves PMI to the first process that asks for a rank, and to no other. */
-static void _print_pmi_limit (const struct registration *registration)
+static void _print_pmi_limit (void)
 {
+    const struct registration *r = &prepared.info.registration;
     char *const *env = launcher_environment ();
 
-    if (registration->rank == 0 && (variable_get (env, "PMI_FD") || variable_get (env, "PMIX_NAMESPACE")))
-        launcher_say (false, "step %s: a restarted program cannot use PMI (--mpi) again", registration->step);
+    if (r->rank == 0 && (variable_get (env, "PMI_FD") || variable_get (env, "PMIX_NAMESPACE")))
+        launcher_say (false, "step %s: a restarted program cannot use PMI (--mpi) again", r->step);
 }
 
 /*
  * The log file, and pipes for --tf-tee, which all lives of the task share. The file is opened here, and not
  * by a life, because the file system may hang for any time.
  */
-static struct output _open_output (struct task_info *info, const struct client_answer *answer)
+static struct output _open_output (void)
 {
+    struct task_info *info = &prepared.info;
+    const struct answer *answer = &prepared.answer.answer;
     struct output output = { .log = -1, .watch = -1 };
     struct errtext err, why;
 
     if (!info->logs)
         return output;
-    output.log = output_open (&info->log_dir, &answer->answer, info->registration.step, &err);
-    if (output.log >= 0
-        && (!answer->answer.supervised || !answer->answer.tee || output_tee (&output, &err) == 0))
+    output.log = output_open (&prepared.paths, &info->log_dir, answer, info->registration.step, &err);
+    if (output.log >= 0 && (!answer->supervised || !answer->tee || output_tee (&output, &err) == 0))
         return output;
     errtext_set (&why, "%s%s", output.log < 0 ? "--tf-log-dir: " : "", err.text);
-    if (answer->answer.supervised)
-        task_abort_report (answer->fd, info->registration.node, why.text);
+    if (answer->supervised)
+        task_abort_report (prepared.answer.fd, info->registration.node, why.text);
     task_abort (true, "%s: %s", info->registration.node, why.text);
 }
 
@@ -183,50 +180,51 @@ static struct output _open_output (struct task_info *info, const struct client_a
  * Where the programs of a watched task send their heartbeats, unless the user has another place for
  * them. -1: nowhere; then the task has its log.
  */
-static int _open_watch (const struct registration *registration, const struct answer *answer,
-                        struct watch_socket_name *name)
+static int _open_watch (void)
 {
+    const struct registration *r = &prepared.info.registration;
     struct errtext err;
     int watch;
 
-    if (answer->watch.seconds == 0 || variable_get (launcher_environment (), "NOTIFY_SOCKET"))
+    if (prepared.answer.answer.watch.seconds == 0 || variable_get (launcher_environment (), "NOTIFY_SOCKET"))
         return -1;
-    watch = watch_socket_open (name, registration->step, registration->rank, &err);
-    if (watch < 0)
+    watch = watch_socket_open (&prepared.watch, r->step, r->rank, &err);
+    if (watch < 0) {
+        prepared.watch.text[0] = '\0';
         launcher_say (true,
                       "step %s: rank %d on %s has no socket for heartbeats: %s; --tf-watchdog uses only "
                       "its log",
-                      registration->step, registration->rank, registration->node, err.text);
+                      r->step, r->rank, r->node, err.text);
+    }
     return watch;
 }
 
-/* A task between its answer and its program. */
-static struct prepared {
-    bool first_of_node;
-    struct namespace network;   /* where it has registered */
-    struct contact contact;
-    struct task_info info;
-    struct client_answer answer;
-    struct fork_server server;
-    struct output_paths paths;
-    struct watch_socket_name watch;
-    struct program program;
-} prepared;
-
 void task_begin (void)
 {
-    const struct client_answer *answer = &prepared.answer;
+    const struct registration *r = &prepared.info.registration;
+    const struct answer *answer = &prepared.answer.answer;
+    const char *error_file = _or_null (prepared.paths.error_file);
+    struct errtext err = { "the environment could not be set" };
+    char pid[16];
+    int life = 0;
 
-    if (answer->answer.supervised)
-        _live (&prepared.server, answer, prepared.contact.server_token, &prepared.program);
-    else if (answer->answer.spare)
+    if (answer->supervised)
+        life = fork_server_run (&prepared.server);
+    else if (answer->spare)
         _exit (0); /* without supervisors no task is restarted */
-    else if (environment_set (answer, 0, prepared.program.error_file, prepared.program.notify) < 0)
-        task_abort (true, "%s: the environment could not be set", prepared.program.node);
+    if (_load_answer (&err) < 0
+        || environment_set (&prepared.answer, life, error_file, _or_null (prepared.watch.text)) < 0)
+        task_abort (true, "%s: %s", r->node, err.text);
+    if (answer->supervised) {
+        snprintf (pid, sizeof (pid), "%d", (int)getpid ());
+        launcher_set ("SLURM_TASK_PID", pid);
+    }
+    if (life > 0 && prepared.log >= 0)
+        logdir_begin_life (prepared.log, r->step, life, prepared.server.at);
     /* What a former life has written there is not about this one. */
-    if (prepared.program.error_file)
-        unlink (prepared.program.error_file);
-    frame_destroy (answer->frame);
+    if (error_file)
+        unlink (error_file);
+    frame_destroy (prepared.answer.frame);
     free (prepared.info.locality);
     environment_clean ();
 }
@@ -246,6 +244,7 @@ static void _check_network (void)
 
 void task_pause (void)
 {
+    prepared.network = namespace_own ("net");
     environment_clean (); /* the container does not get what srun has exported, as the tokens */
     if (prepared.answer.answer.supervised)
         fork_server_take_signals (&prepared.server.mask);
@@ -294,56 +293,53 @@ static void _make_check (const struct check_order *order)
     dprintf (STDOUT_FILENO, "bad %s: %s\n", info->supervisor, strerror (errno));
 }
 
-/* What is left to do between the answer and the program. */
-static void _use_answer (const struct task_of_slurm *slurm, const struct address *srun)
+/* Until the program ends, or, without --tf-hold, until it begins. */
+static void _keep_ports (void)
 {
-    const struct contact *contact = &prepared.contact;
-    const struct client_answer *answer = &prepared.answer;
-    struct task_info *info = &prepared.info;
-    struct output output;
-    int watch = _open_watch (&info->registration, &answer->answer, &prepared.watch);
+    const struct task_info *info = &prepared.info;
+    bool keeps_second = prepared.answer.answer.keep_master_port;
 
-    prepared.server = (struct fork_server){ .may_restart = answer->answer.restart.times > 0
-                                                           || answer->answer.options.preflight,
-                                            .port = -1,
-                                            .answer = -1,
-                                            .make_check = _make_check };
-    prepared.program =
-        (struct program){ .node = info->registration.node, .step = info->registration.step, .log = -1 };
-    if (watch >= 0)
-        prepared.program.notify = prepared.watch.text;
-    if (info->logs) {
-        output_paths (&prepared.paths, &info->log_dir, &answer->answer);
-        prepared.program.error_file = prepared.paths.error_file[0] ? prepared.paths.error_file : NULL;
-    }
-    if (!info->port || (answer->answer.keep_master_port && !info->master_port))
-        task_abort_report (answer->fd, info->registration.node, "its ports could not be kept");
+    if (!info->port || (keeps_second && !info->master_port))
+        task_abort_report (prepared.answer.fd, info->registration.node, "its ports could not be kept");
     /* What it leaves open must not be a close-on-exec socket any more when the fork server closes those. */
-    if (contact->hold)
+    if (prepared.contact.hold)
         port_leave (info->port);
     else
         prepared.server.port = port_descriptor (info->port);
-    if (answer->answer.keep_master_port)
+    if (keeps_second)
         port_leave (info->master_port);
     else
         port_release (info->master_port);
-    if (answer->answer.restart.times > 0)
-        _print_pmi_limit (&info->registration);
-    output = _open_output (info, answer);
+}
+
+/* What is left to do between the answer and the program. */
+static void _use_answer (const struct task_of_slurm *slurm)
+{
+    const struct answer *answer = &prepared.answer.answer;
+    int watch = _open_watch ();
+    struct output output;
+
+    prepared.log = -1;
+    prepared.server =
+        (struct fork_server){ .may_restart = answer->restart.times > 0 || answer->options.preflight,
+                              .port = -1,
+                              .answer = -1,
+                              .make_check = _make_check };
+    _keep_ports ();
+    if (answer->restart.times > 0)
+        _print_pmi_limit ();
+    output = _open_output ();
     output.watch = watch;
     if (getppid () != slurm->slurmstepd)
-        task_abort (true, "%s: slurmstepd has died", info->registration.node);
-    /* One supervisor of a node is enough to ask Slurm about it. */
-    if (!prepared.first_of_node)
-        prepared.answer.answer.options.batch_host = NULL;
-    if (answer->answer.supervised)
-        _start_supervisor (slurm, info, contact, srun, answer, &output, &prepared.paths, &prepared.server);
-    close (answer->fd); /* a supervisor keeps the connection, and the socket of the watch */
+        task_abort (true, "%s: slurmstepd has died", prepared.info.registration.node);
+    if (answer->supervised)
+        _start_supervisor (slurm, &output);
+    close (prepared.answer.fd); /* a supervisor keeps the connection, and the socket of the watch */
     if (watch >= 0)
         close (watch);
     /* A life writes a line to it, which srun must not get, and closes it when it executes its program. */
     if (prepared.server.may_restart && output.log >= 0)
-        prepared.program.log = fcntl (output.log, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+        prepared.log = fcntl (output.log, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     output_redirect (&output);
 }
 
@@ -361,19 +357,16 @@ void task_register (const struct task_of_slurm *slurm, const char *text)
     bool first = variable_number (env, "SLURM_PROCID") == 0;
     bool first_of_node = variable_number (env, "SLURM_LOCALID") == 0;
     struct task_info *info = &prepared.info;
-    struct address srun;
     struct errtext err;
 
     if (contact_decode (&prepared.contact, text, &err) < 0)
         task_abort (first, "%s", err.text);
-    if (task_info_gather (info, slurm, env, &prepared.contact) < 0 || _srun_address (env, &srun) < 0)
+    if (task_info_gather (info, slurm, env, &prepared.contact) < 0 || _find_srun (env) < 0)
         task_abort (first, "Slurm's environment of the task lacks its rank, its node or srun's "
                            "address");
     if (info->registration.supervisor_error)
         _explain (&info->supervisor_error, slurm->hidden);
-    prepared.first_of_node = first_of_node;
-    prepared.network = namespace_own ("net");
-    switch (client_register (&info->registration, &prepared.contact, &srun,
+    switch (client_register (&info->registration, &prepared.contact, &prepared.srun,
                              deadline_in_ms ((prepared.contact.timeout + MORE_TIMEOUT_S) * INT64_C (1000)),
                              &prepared.answer, &err)) {
         case CLIENT_ANSWERED: break;
@@ -381,5 +374,8 @@ void task_register (const struct task_of_slurm *slurm, const char *text)
         case CLIENT_NO_RENDEZVOUS:
         case CLIENT_TIMED_OUT: task_abort (first_of_node, "%s: %s", info->registration.node, err.text);
     }
-    _use_answer (slurm, &srun);
+    /* One supervisor of a node is enough to ask Slurm about it. */
+    if (!first_of_node)
+        prepared.answer.answer.options.batch_host = NULL;
+    _use_answer (slurm);
 }

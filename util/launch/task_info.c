@@ -6,7 +6,6 @@
 #include "task_info.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
@@ -180,15 +179,17 @@ static void _add_node (struct task_info *info, char *const env[], bool own_name)
 /* Make the log directory now, so that a failure shows before any program starts. */
 static int _prepare_output (struct task_info *info, char *const env[], struct errtext *err)
 {
-    int rc = output_prepare (&info->log_dir, env, err);
+    const char *text = variable_get (env, LOGDIR_VARIABLE);
 
-    info->logs = rc > 0;
-    if (!info->logs)
-        return rc;
+    if (!text)
+        return 0;
+    if (output_prepare (&info->log_dir, text, env, err) < 0)
+        return -1;
+    info->logs = true;
     info->registration.log_dir = info->log_dir.path;
     info->registration.log_dir_private =
         private_mount_has (info->log_dir.fd, variable_get (env, "SLURM_JOB_ID"));
-    return rc;
+    return 0;
 }
 
 /* The user's values that the rendezvous may have to replace. What there is no room for has no notice. */

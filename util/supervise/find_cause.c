@@ -5,7 +5,6 @@
 
 #include "find_cause.h"
 
-#include <ctype.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <string.h>
