@@ -71,7 +71,7 @@ const struct variable *variable_find (const char *text)
     size_t length = strcspn (text, "=");
 
     for (const struct variable *v = variable_table; v->name; v++)
-        if (strlen (v->name) == length && strncmp (v->name, text, length) == 0)
+        if (strncmp (v->name, text, length) == 0 && !v->name[length])
             return v;
     return NULL;
 }

@@ -35,9 +35,11 @@ int defaults_set_interface (const char *interface, bool nccl)
 {
     char exactly[IF_NAMESIZE + 1];
 
-    snprintf (exactly, sizeof (exactly), "%s%s", _begins_another (interface) ? "=" : "", interface);
-    if (nccl && additions_set ("NCCL_SOCKET_IFNAME", exactly) < 0)
-        return -1;
+    if (nccl) {
+        snprintf (exactly, sizeof (exactly), "%s%s", _begins_another (interface) ? "=" : "", interface);
+        if (additions_set ("NCCL_SOCKET_IFNAME", exactly) < 0)
+            return -1;
+    }
     return additions_set ("GLOO_SOCKET_IFNAME", interface);
 }
 

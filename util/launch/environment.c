@@ -110,21 +110,18 @@ static bool _is_ours (const char *string)
     return option_variables_has (string) || (variable && variable->set == VARIABLE_BY_SRUN);
 }
 
-/* Remove the first variable that is ours; false if there is none. */
-static bool _remove_one (void)
-{
-    char name[128];
-
-    for (char *const *env = launcher_environment (); env && *env; env++)
-        if (_is_ours (*env)) {
-            snprintf (name, sizeof (name), "%.*s", (int)strcspn (*env, "="), *env);
-            return launcher_unset (name) == 0;
-        }
-    return false;
-}
-
+/* Without one, those behind it are at one place less. */
 void environment_clean (void)
 {
-    while (_remove_one ())
-        ;
+    char *const *env;
+    char name[128];
+
+    for (size_t i = 0; (env = launcher_environment ()) && env[i];)
+        if (!_is_ours (env[i]))
+            i++;
+        else {
+            snprintf (name, sizeof (name), "%.*s", (int)strcspn (env[i], "="), env[i]);
+            if (launcher_unset (name) < 0)
+                return;
+        }
 }

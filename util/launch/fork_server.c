@@ -114,7 +114,8 @@ void fork_server_take_signals (const sigset_t *mask)
     struct sigaction now;
 
     for (int sig = 1; sig <= SIGRTMAX; sig++)
-        if (sig != SIGPIPE && sigaction (sig, NULL, &now) == 0 && now.sa_handler != SIG_IGN)
+        if (sig != SIGPIPE && sigaction (sig, NULL, &now) == 0 && now.sa_handler != SIG_IGN
+            && now.sa_handler != SIG_DFL)
             signal (sig, SIG_DFL);
     sigprocmask (SIG_SETMASK, mask, NULL);
 }

@@ -196,9 +196,10 @@ static int _prepare_output (struct task_info *info, char *const env[], struct er
 static void _add_users (struct task_info *info, char *const env[])
 {
     for (const struct variable *v = variable_table; v->name; v++) {
-        const char *value = variable_get (env, v->name);
+        const char *value =
+            variable_is_noticed (v, info->registration.tasks) ? variable_get (env, v->name) : NULL;
 
-        if (value && variable_is_noticed (v, info->registration.tasks))
+        if (value)
             marks_add (info->users, sizeof (info->users), v->name, value);
     }
     if (*info->users)
