@@ -23,6 +23,7 @@
 #include "launch/srun_checks.h"
 #include "launch/srun_config.h"
 #include "launch/srun_side.h"
+#include "protocol/contact.h"
 #include "site.h"
 #include "slurm_private.h"
 #include "submission.h"
@@ -166,6 +167,7 @@ int srun_start (spank_t spank)
     else if (srun_side_start (&facts, name, &err) >= 0)
         return 0;
     launcher_say (true, "%s", err.text);
-    srun_side_fail ();
+    /* Its tasks, which Slurm launches all the same, end at once. */
+    setenv (CONTACT_VARIABLE, CONTACT_FAILED, 1);
     return 0;
 }

@@ -230,20 +230,22 @@ int options_end_component (struct errtext *err)
 
 /* Values. */
 
+/* To this command, or to its job; or NULL. Of a list, that for all components. */
+static const char *_given (enum option_id option)
+{
+    return state[option].settled ? state[option].settled : state[option].inherited;
+}
+
 const char *options_value (enum option_id option)
 {
-    const struct state *s = &state[option];
+    const char *given = _given (option), *site = state[option].site;
 
-    if (s->settled)
-        return s->settled;
-    if (s->inherited)
-        return s->inherited;
-    return s->site ? s->site : option_table[option].normal;
+    return given ? given : site ? site : option_table[option].normal;
 }
 
 bool options_is_given (enum option_id option)
 {
-    return state[option].settled || state[option].inherited;
+    return _given (option);
 }
 
 bool options_is_own (enum option_id option)
@@ -262,17 +264,6 @@ int options_seconds (enum option_id option)
 
     value_seconds_parse (&seconds, options_value (option), 0, INT_MAX);
     return seconds;
-}
-
-bool options_list_inherited (void)
-{
-    return component_lists == 0;
-}
-
-/* The value for all components, given to sbatch or salloc or to the job; or NULL. */
-static const char *_given (enum option_id option)
-{
-    return state[option].settled ? state[option].settled : state[option].inherited;
 }
 
 const char *options_list (size_t i, enum option_id *option)

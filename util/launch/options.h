@@ -70,9 +70,6 @@ enum options_use options_use (void);
  */
 const char *options_list (size_t i, enum option_id *option);
 
-/* True if the list in force was given to the job, and not to this step. */
-bool options_list_inherited (void);
-
 /* True if the list is "none", which switches all of it off. */
 bool options_is_none (const char *list);
 

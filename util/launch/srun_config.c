@@ -263,7 +263,7 @@ struct frame *srun_config_encode (const struct srun_facts *facts, const struct c
         .partition = getenv ("SLURM_JOB_PARTITION"),
         .cluster = getenv ("SLURM_CLUSTER_NAME"),
         .srun_host = _host_name (),
-        .inherited = options_list_inherited (),
+        .inherited = !options_is_own (OPTION_TASKS) && !options_is_own (OPTION_TASKS_PER_NODE),
         .timeout = contact->timeout,
         .show = srun_config_shows (),
         .json = options_word (OPTION_SHOW) == SHOW_JSON,

@@ -208,8 +208,3 @@ int srun_side_error_code (void)
 
     return number_parse (&code, getenv ("SLURM_EXIT_ERROR"), 1, 255) == 0 ? code : 1;
 }
-
-void srun_side_fail (void)
-{
-    setenv (CONTACT_VARIABLE, CONTACT_FAILED, 1);
-}

@@ -36,11 +36,9 @@ int srun_side_prepare (const struct srun_facts *facts, struct errtext *err);
 
 /*
  * Start the rendezvous of this step, "12.0"; NULL: its tasks will tell. Prints what the user may not expect
- * of the options. Returns a descriptor, as rendezvous_start (); -1 and err. Then, and before tasks are
- * launched, srun_side_fail () makes them end at once.
+ * of the options. Returns a descriptor, as rendezvous_start (); -1 and err.
  */
 int srun_side_start (const struct srun_facts *facts, const char *step, struct errtext *err);
-void srun_side_fail (void);
 
 /* The exit code of srun, sbatch and salloc for errors of their own. */
 int srun_side_error_code (void);
