@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/variables.h"
 #include "launch/cmdline.h"
 #include "launch/launcher.h"
 #include "launch/option_variables.h"
@@ -86,7 +87,18 @@ int spank_options_register (spank_t spank)
     return 0;
 }
 
-bool spank_options_noted (void)
+/* The job has a task list. srun did not see it if its host lacks the plugin. */
+static bool _inherits_list (char *const env[], enum option_id option)
 {
-    return noted;
+    struct option_variables variables;
+    const char *list;
+
+    option_variables_of (option, &variables);
+    list = variable_get (env, variables.to_srun);
+    return list && !options_is_none (list);
+}
+
+bool spank_options_have_list (char *const env[])
+{
+    return noted || _inherits_list (env, OPTION_TASKS) || _inherits_list (env, OPTION_TASKS_PER_NODE);
 }

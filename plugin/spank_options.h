@@ -17,7 +17,7 @@
  */
 int spank_options_register (spank_t spank);
 
-/* In slurmstepd: true if a list was given to this step. */
-bool spank_options_noted (void);
+/* In a task with this environment: true if a list was given to its step, or its job has one. */
+bool spank_options_have_list (char *const env[]);
 
 #endif

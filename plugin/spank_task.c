@@ -5,10 +5,7 @@
 
 #include "spank_task.h"
 
-#include <dlfcn.h>
-#include <limits.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -19,8 +16,6 @@
 #include "launch/environment.h"
 #include "launch/launcher.h"
 #include "launch/namespaces.h"
-#include "launch/option_variables.h"
-#include "launch/options.h"
 #include "launch/task.h"
 #include "launch/task_abort.h"
 #include "protocol/contact.h"
@@ -48,20 +43,12 @@ static bool late_stage_called;
 
 static bool _has_late_stage (void)
 {
-    char path[PATH_MAX];
-    Dl_info self;
-    const char *slash;
-    void *late;
+    void *late =
+        late_stage_called ? NULL : late_neighbour ((const void *)_has_late_stage, "spank_tf_late.so");
 
-    if (late_stage_called || dladdr ((const void *)_has_late_stage, &self) == 0
-        || !(slash = strrchr (self.dli_fname, '/'))
-        || snprintf (path, sizeof (path), "%.*s/spank_tf_late.so", (int)(slash - self.dli_fname),
-                     self.dli_fname)
-               >= (int)sizeof (path)
-        || !(late = dlopen (path, RTLD_NOW | RTLD_NOLOAD)))
-        return false;
-    dlclose (late);
-    return true;
+    if (late)
+        dlclose (late);
+    return late;
 }
 
 int spank_tf_late_stage (spank_t spank)
@@ -110,26 +97,6 @@ static void _launch_task (spank_t spank, char *const env[], const char *contact)
         task_begin ();
 }
 
-/* The job has a task list. srun did not see it if its host lacks the plugin. */
-static bool _inherits_list (char *const env[], enum option_id option)
-{
-    struct option_variables variables;
-    const char *list;
-
-    option_variables_of (option, &variables);
-    list = variable_get (env, variables.to_srun);
-    return list && !options_is_none (list);
-}
-
-/* True if this process is a task of a step that has a task list. */
-static bool _has_list (uint32_t step, char *const env[])
-{
-    if (step == SLURM_INTERACTIVE_STEP || step == SLURM_BATCH_SCRIPT)
-        return false;
-    return spank_options_noted () || _inherits_list (env, OPTION_TASKS)
-           || _inherits_list (env, OPTION_TASKS_PER_NODE);
-}
-
 int spank_task_init (spank_t spank, int argc, char *argv[])
 {
     uint32_t step = 0;
@@ -143,7 +110,7 @@ int spank_task_init (spank_t spank, int argc, char *argv[])
         spank_unsetenv (spank, LOGDIR_VARIABLE);
     }
     env = launcher_environment ();
-    if (!_has_list (step, env))
+    if (step == SLURM_INTERACTIVE_STEP || step == SLURM_BATCH_SCRIPT || !spank_options_have_list (env))
         return 0;
 
     /*

@@ -8,11 +8,6 @@
  */
 #include "config.h"
 
-#include <dlfcn.h>
-#include <limits.h>
-#include <stdio.h>
-#include <string.h>
-
 #include <slurm/spank.h>
 
 #include "common/version.h"
@@ -24,23 +19,9 @@ int slurm_spank_task_init (spank_t spank, int argc, char *argv[]);
 
 static const char version[] VERSION_NOTE = VERSION_NAME PACKAGE_VERSION;
 
-/* The neighbour of this file, if Slurm has loaded it. */
-static void *_first_stage (void)
-{
-    char path[PATH_MAX];
-    Dl_info self;
-    const char *slash;
-
-    if (dladdr ((const void *)_first_stage, &self) == 0 || !(slash = strrchr (self.dli_fname, '/'))
-        || snprintf (path, sizeof (path), "%.*s/spank_tf.so", (int)(slash - self.dli_fname), self.dli_fname)
-               >= (int)sizeof (path))
-        return NULL;
-    return dlopen (path, RTLD_NOW | RTLD_NOLOAD);
-}
-
 int slurm_spank_task_init (spank_t spank, int argc, char *argv[])
 {
-    void *first = _first_stage ();
+    void *first = late_neighbour (version, "spank_tf.so");
     late_stage *enter = NULL;
 
     (void)argc, (void)argv;

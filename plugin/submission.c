@@ -81,11 +81,7 @@ static void _add_directives (struct cmdline *words, char *text)
 /* Tasks of the components of a heterogeneous job are added up in some steps, and in others not. */
 static bool _has_components (const struct cmdline *words)
 {
-    for (size_t i = 0; i < words->count; i++)
-        if (strcmp (words->text[i], ":") == 0 || strcmp (words->text[i], "hetjob") == 0
-            || strcmp (words->text[i], "packjob") == 0)
-            return true;
-    return false;
+    return cmdline_has (words, ":") || cmdline_has (words, "hetjob") || cmdline_has (words, "packjob");
 }
 
 /* 0 if the option is not there; -1 if it is not a number. */
