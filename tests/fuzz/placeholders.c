@@ -88,7 +88,7 @@ static void _set_names (const char *names)
 FUZZ_TARGET (placeholders)
 {
     char *text = fuzz_text (data, size), *rest = text, *config = fuzz_line (&rest);
-    struct task_env *task;
+    struct task_env task;
     struct errtext err;
     char roles[128];
 
@@ -98,11 +98,11 @@ FUZZ_TARGET (placeholders)
     /* jansson's objects are larger than its text. */
     fuzz_allow (SIZE_MAX);
     if (fuzz_succeeded (task_env_read (&task, &err), &err)) {
-        CHECK (task_env_knows_role (task, task_env_role (task)));
-        task_env_roles (task, roles, sizeof (roles));
-        fuzz_succeeded (task_env_set_environment (task, "cloud", &err), &err);
-        _check_text (rest, task_env_values (task));
-        task_env_destroy (task);
+        CHECK (task_env_knows_role (&task, task.values.of[PLACEHOLDER_ROLE]));
+        task_env_roles (&task, roles, sizeof (roles));
+        fuzz_succeeded (task_env_set_environment (&task, "cloud", &err), &err);
+        _check_text (rest, &task.values);
+        task_env_clear (&task);
     }
     free (text);
 }

@@ -28,15 +28,6 @@ static const struct {
     { "evaluator", PLACEHOLDER_EVALUATOR_HOSTS, PLACEHOLDERS },
 };
 
-struct task_env {
-    json_t *config;                 /* TF_CONFIG; NULL without it, as with --tf-frameworks=torch */
-    json_t *cluster;                /* config's "cluster" */
-    struct placeholder_values values;
-    struct beside_names beside;
-    char *names;                    /* a copy of SLURM_TF_BESIDE, which those point into */
-    char *computed[PLACEHOLDERS];   /* those values that are to be freed */
-};
-
 /* `value` belongs to the task from now on; NULL: there was no memory for it. */
 static int _set_computed (struct task_env *task, enum placeholder which, char *value, struct errtext *err)
 {
@@ -218,37 +209,21 @@ static int _fill (struct task_env *task, struct errtext *err)
     return _set_lists (task, err);
 }
 
-int task_env_read (struct task_env **tp, struct errtext *err)
+int task_env_read (struct task_env *task, struct errtext *err)
 {
-    struct task_env *task = calloc (1, sizeof (*task));
-
-    if (!task)
-        return errtext_set (err, "%s", strerror (ENOMEM));
-    if (_fill (task, err) < 0) {
-        task_env_destroy (task);
-        return -1;
-    }
-    *tp = task;
-    return 0;
+    memset (task, 0, sizeof (*task));
+    if (_fill (task, err) == 0)
+        return 0;
+    task_env_clear (task);
+    return -1;
 }
 
-void task_env_destroy (struct task_env *task)
+void task_env_clear (struct task_env *task)
 {
-    int saved = errno;
-
-    if (task) {
-        json_decref (task->config);
-        for (int i = 0; i < PLACEHOLDERS; i++)
-            free (task->computed[i]);
-        free (task->names);
-        free (task);
-    }
-    errno = saved;
-}
-
-const char *task_env_role (const struct task_env *task)
-{
-    return task->values.of[PLACEHOLDER_ROLE];
+    json_decref (task->config);
+    for (int i = 0; i < PLACEHOLDERS; i++)
+        free (task->computed[i]);
+    free (task->names);
 }
 
 bool task_env_knows_role (const struct task_env *task, const char *role)
@@ -256,7 +231,8 @@ bool task_env_knows_role (const struct task_env *task, const char *role)
     for (size_t i = 0; i < task->beside.count; i++)
         if (strcmp (role, task->beside.name[i]) == 0)
             return true;
-    return !task->config || strcmp (role, task_env_role (task)) == 0 || json_object_get (task->cluster, role);
+    return !task->config || strcmp (role, task->values.of[PLACEHOLDER_ROLE]) == 0
+           || json_object_get (task->cluster, role);
 }
 
 const char *task_env_roles (const struct task_env *task, char *buf, size_t size)
@@ -289,9 +265,4 @@ int task_env_set_environment (struct task_env *task, const char *name, struct er
         return errtext_set (err, "TF_CONFIG would have %zu bytes; Linux allows at most %d", length,
                             TF_CONFIG_MAX_TEXT);
     return 0;
-}
-
-const struct placeholder_values *task_env_values (const struct task_env *task)
-{
-    return &task->values;
 }

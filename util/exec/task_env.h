@@ -13,20 +13,22 @@
 #include "common/errtext.h"
 #include "placeholders.h"
 
-struct task_env;
+struct task_env {
+    struct placeholder_values values;
+    struct json_t *config;          /* TF_CONFIG; NULL without it, as with --tf-frameworks=torch */
+    struct json_t *cluster;         /* config's "cluster" */
+    struct beside_names beside;
+    char *names;                    /* a copy of SLURM_TF_BESIDE, which those point into */
+    char *computed[PLACEHOLDERS];   /* those values that are to be freed */
+};
 
 /*
- * Read the environment of this process. 0 and *tp, to be released with task_env_destroy (); -1 and
- * err if SLURM_TF_ROLE or a valid TF_CONFIG is missing, or if TF_CONFIG is that of another task than the
- * variables are. If another variable is missing, only its value is not known.
+ * Read the environment of this process. 0, then task_env_clear (); -1 and err if SLURM_TF_ROLE or a valid
+ * TF_CONFIG is missing, or if TF_CONFIG is that of another task than the variables are. If another variable
+ * is missing, only its value is not known.
  */
-int task_env_read (struct task_env **tp, struct errtext *err);
-
-/* NULL is fine; errno is kept. */
-void task_env_destroy (struct task_env *task);
-
-/* The role of this task. It lives as long as the environment. */
-const char *task_env_role (const struct task_env *task);
+int task_env_read (struct task_env *task, struct errtext *err);
+void task_env_clear (struct task_env *task);
 
 /* True if this task or another one of the step has the role, or the auxiliary name. */
 bool task_env_knows_role (const struct task_env *task, const char *role);
@@ -39,8 +41,5 @@ const char *task_env_roles (const struct task_env *task, char *buf, size_t size)
  * long for an environment variable.
  */
 int task_env_set_environment (struct task_env *task, const char *name, struct errtext *err);
-
-/* They live as long as the task. */
-const struct placeholder_values *task_env_values (const struct task_env *task);
 
 #endif

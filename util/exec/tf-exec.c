@@ -192,7 +192,7 @@ static int _add_word (struct words *words, const char *text, const struct task_e
     words->word = word;
     if (strstr (text, "{tf_config_file}"))
         return errtext_set (err, "{tf_config_file} " WRITE_FILE);
-    if (placeholders_replace (&word[words->count], text, task_env_values (task), err) < 0)
+    if (placeholders_replace (&word[words->count], text, &task->values, err) < 0)
         return -1;
     word[++words->count] = NULL;
     return 0;
@@ -234,7 +234,7 @@ static int _find_command (const struct command **found, const struct options *op
     for (size_t i = 0; i < options->commands; i++) {
         if (_check_command (&options->command[i], task, err) < 0)
             return -1;
-        if (strcmp (options->command[i].role, task_env_role (task)) == 0)
+        if (strcmp (options->command[i].role, task->values.of[PLACEHOLDER_ROLE]) == 0)
             *found = &options->command[i];
     }
     return 0;
@@ -242,9 +242,10 @@ static int _find_command (const struct command **found, const struct options *op
 
 static int _no_program (const struct task_env *task, struct errtext *err)
 {
+    const char *role = task->values.of[PLACEHOLDER_ROLE];
     struct quoted q;
 
-    text_quoted (&q, task_env_role (task), strlen (task_env_role (task)));
+    text_quoted (&q, role, strlen (role));
     return errtext_set (err, "no program for a task of role \"%s\"; give PROGRAM or --%s=COMMAND", q.text,
                         q.text);
 }
@@ -304,7 +305,7 @@ static int _set_environment (struct task_env *task, const char *name, struct err
         return 0;
     if (task_env_set_environment (task, name, &why) < 0)
         return errtext_set (err, "--environment: %s", why.text);
-    config = task_env_values (task)->of[PLACEHOLDER_TF_CONFIG];
+    config = task->values.of[PLACEHOLDER_TF_CONFIG];
     if ((_has_steps_config () && _mark ("TF_CONFIG", config) < 0) || setenv ("TF_CONFIG", config, 1) < 0)
         return errtext_set (err, "%s", strerror (errno));
     return 0;
@@ -326,16 +327,16 @@ static int _execute (char *argv[], struct errtext *err)
 static int _run (const struct options *options, char *argv[], struct errtext *err)
 {
     struct words words = { NULL, 0 };
-    struct task_env *task;
+    struct task_env task;
     int rc = EXIT_FAILURE;
 
     if (task_env_read (&task, err) < 0)
         return rc;
-    if (_set_environment (task, options->environment, err) == 0
-        && _collect (&words, options, argv, task, err) == 0)
+    if (_set_environment (&task, options->environment, err) == 0
+        && _collect (&words, options, argv, &task, err) == 0)
         rc = _execute (words.word, err);
     _clear_words (&words);
-    task_env_destroy (task);
+    task_env_clear (&task);
     return rc;
 }
 
