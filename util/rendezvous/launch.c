@@ -320,9 +320,8 @@ static void _say_that_it_is_not_home (struct server *server, const struct peer *
     server->strangers = true;
     console_say ("spank_tf: %s: refused a connection for %s: it came from %s (\"%s\"), and the task had "
                  "registered from %s",
-                 step_name (server->step), rank_name (rank, name, sizeof (name)),
-                 address_print (&peer->from, &from), node ? text_quoted (&q, node, strlen (node)) : "",
-                 address_print (&rank->from, &registered));
+                 step_name (server->step), rank_name (rank, name), address_print (&peer->from, &from),
+                 node ? text_quoted (&q, node, strlen (node)) : "", address_print (&rank->from, &registered));
 }
 
 /*

@@ -7,6 +7,7 @@
 
 #include <limits.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,6 +44,34 @@ struct narrator {
     struct restart_lines *lines;
 };
 
+/* A line about the step: for master.log alone, for users, or about what went wrong. */
+enum tone {
+    LOG,
+    NOTE,
+    ERROR,
+};
+
+static void __attribute__ ((format (printf, 3, 4))) _say (const struct narrator *n, enum tone tone,
+                                                          const char *fmt, ...)
+{
+    char *text, *line;
+    va_list ap;
+    int length;
+
+    va_start (ap, fmt);
+    length = vasprintf (&text, fmt, ap);
+    va_end (ap);
+    if (length < 0)
+        return;
+    if (tone != LOG)
+        console_say ("%sspank_tf: %s: %s", tone == ERROR ? "error: " : "", step_name (n->step), text);
+    else if (asprintf (&line, "spank_tf: %s: %s\n", step_name (n->step), text) >= 0) {
+        console_note (line);
+        free (line);
+    }
+    free (text);
+}
+
 void narrator_start (struct step *step)
 {
     const struct rendezvous_config *c = step_config (step);
@@ -59,19 +88,13 @@ void narrator_start (struct step *step)
 
 /* Names. */
 
-static const char *_name (const struct rank *rank, char name[RANK_NAME_SIZE])
-{
-    return rank_name (rank, name, RANK_NAME_SIZE);
-}
-
 /* The fact's ranks. Returns buf. */
 static const char *_names (const struct fact *fact, size_t most, char *buf, size_t size)
 {
     struct list_text list = { buf, size, ", ", most, 0, 0 };
-    char name[RANK_NAME_SIZE];
 
     for (int i = 0; i < fact->count; i++)
-        list_text_add (&list, _name (fact->ranks[i].rank, name));
+        rank_names_add (&list, fact->ranks[i].rank);
     return list_text_end (&list);
 }
 
@@ -106,8 +129,8 @@ static void _failed_beside (const struct narrator *n, const struct fact *fact)
     struct failed room;
 
     restart_lines_flush (n->lines);
-    console_say ("error: spank_tf: %s: %s %s. spank_tf stops no other task", step_name (n->step),
-                 _name (fact->rank, name), _failed (&fact->report, &room));
+    _say (n, ERROR, "%s %s. spank_tf stops no other task", rank_name (fact->rank, name),
+          _failed (&fact->report, &room));
 }
 
 static void _missed (const struct narrator *n, const struct fact *fact)
@@ -116,29 +139,24 @@ static void _missed (const struct narrator *n, const struct fact *fact)
     char name[RANK_NAME_SIZE], text[64];
     struct failed room;
 
-    console_say (
-        "%sspank_tf: %s: %s %s. spank_tf does not stop the other tasks, which may wait for it; srun -K "
-        "does",
-        saved ? "" : "error: ", step_name (n->step), _name (fact->rank, name),
-        saved ? end_text_saved (&fact->report, text, sizeof (text)) : _failed (&fact->report, &room));
+    _say (n, saved ? NOTE : ERROR,
+          "%s %s. spank_tf does not stop the other tasks, which may wait for it; srun -K does",
+          rank_name (fact->rank, name),
+          saved ? end_text_saved (&fact->report, text, sizeof (text)) : _failed (&fact->report, &room));
 }
 
 static void _ps_failed (const struct narrator *n, const struct rank *rank, const char *name)
 {
     const struct exit_report *report = &rank->end.report;
-    const char *step = step_name (n->step);
     struct failed room;
 
     if (rank->lost)
-        console_say ("error: spank_tf: %s: without %s its workers would wait forever and are "
-                     "stopped",
-                     step, name);
+        _say (n, ERROR, "without %s its workers would wait forever and are stopped", name);
     else if (report->kind == EXIT_REPORT_SIGNAL && report->number == SIGTERM)
-        console_say ("spank_tf: %s: %s ended with signal %d. The other tasks are stopped", step, name,
-                     report->number);
+        _say (n, NOTE, "%s ended with signal %d. The other tasks are stopped", name, report->number);
     else
-        console_say ("error: spank_tf: %s: %s %s. Its workers would wait for it forever and are stopped",
-                     step, name, _failed (report, &room));
+        _say (n, ERROR, "%s %s. Its workers would wait for it forever and are stopped", name,
+              _failed (report, &room));
 }
 
 static void _refused (const struct narrator *n)
@@ -149,10 +167,10 @@ static void _refused (const struct narrator *n)
     preflight_text_nodes (n->roster, ",", nodes, sizeof (nodes));
     if (preflight_text_alike (n->roster) == 0)
         snprintf (action, sizeof (action), "Leave bad nodes out (--exclude=%s), add spares,", nodes);
-    console_say (
-        "error: spank_tf: %s: the preflight has refused the step, and no program was started (exit code %d). "
-        "%s or use --tf-preflight=warn",
-        step_name (n->step), EXIT_REPORT_REFUSED_CODE, action);
+    _say (n, ERROR,
+          "the preflight has refused the step, and no program was started (exit code %d). %s or use "
+          "--tf-preflight=warn",
+          EXIT_REPORT_REFUSED_CODE, action);
 }
 
 /* A cluster without a ps has lost a task. */
@@ -165,11 +183,11 @@ static void _task_failed (const struct narrator *n, const struct fact *fact, con
     if (fact->seconds > 0)
         snprintf (when, sizeof (when), "will be stopped in %d s", fact->seconds);
     if (ends_has_saved (end))
-        console_say ("spank_tf: %s: %s %s. The other tasks %s", step_name (n->step), name,
-                     end_text_saved (&end->report, saved, sizeof (saved)), when);
+        _say (n, NOTE, "%s %s. The other tasks %s", name,
+              end_text_saved (&end->report, saved, sizeof (saved)), when);
     else
-        console_say ("error: spank_tf: %s: %s %s. The other tasks cannot continue without it and %s",
-                     step_name (n->step), name, _failed (&end->report, &room), when);
+        _say (n, ERROR, "%s %s. The other tasks cannot continue without it and %s", name,
+              _failed (&end->report, &room), when);
 }
 
 static void _over (const struct narrator *n, const struct fact *fact)
@@ -182,7 +200,7 @@ static void _over (const struct narrator *n, const struct fact *fact)
         _refused (n);
     if (fact->cause != FINISH_PS_FAILED && fact->cause != FINISH_TASK_FAILED)
         return;
-    _name (rank, name);
+    rank_name (rank, name);
     if (fact->cause == FINISH_PS_FAILED && !end_was_asked (&rank->end))
         _ps_failed (n, rank, name);
     else if (fact->cause == FINISH_TASK_FAILED && (rank->end.report.kind != EXIT_REPORT_HUNG || fact->moves))
@@ -194,9 +212,8 @@ static void _grace (const struct narrator *n, const struct fact *fact)
     char names[RANK_NAME_SIZE + 64];
 
     if (fact->count > 0)
-        console_say ("spank_tf: %s: the training has %s. Waiting up to %d s for %s", step_name (n->step),
-                     fact->failed ? "failed" : "finished", fact->seconds,
-                     _names (fact, 1, names, sizeof (names)));
+        _say (n, NOTE, "the training has %s. Waiting up to %d s for %s", fact->failed ? "failed" : "finished",
+              fact->seconds, _names (fact, 1, names, sizeof (names)));
 }
 
 static void _killed (const struct narrator *n, const struct fact *fact)
@@ -204,10 +221,11 @@ static void _killed (const struct narrator *n, const struct fact *fact)
     char names[1024];
 
     if (fact->count > 0)
-        console_say ("spank_tf: %s: %s did not exit within %d s of SIGTERM and %s killed. --tf-grace=SECONDS "
-                     "gives stopped tasks more time",
-                     step_name (n->step), _names (fact, RANK_NAMES_MOST, names, sizeof (names)),
-                     fact->seconds, fact->count > 1 ? "were" : "was");
+        _say (n, NOTE,
+              "%s did not exit within %d s of SIGTERM and %s killed. --tf-grace=SECONDS gives stopped tasks "
+              "more time",
+              _names (fact, RANK_NAMES_MOST, names, sizeof (names)), fact->seconds,
+              fact->count > 1 ? "were" : "was");
 }
 
 /* Losses. */
@@ -223,11 +241,10 @@ static void _lost (const struct narrator *n, const struct fact *fact)
 
     if (fact->count == 0)
         return;
-    console_say ("error: spank_tf: %s: these tasks are treated as lost, because there is no connection "
-                 "to their supervisors: %s%s%s",
-                 step_name (n->step), _names (fact, RANK_NAMES_MOST, names, sizeof (names)),
-                 fact->places ? obstacle[fact->obstacle] : "",
-                 fact->given_up ? "; the restart of all tasks is given up" : "");
+    _say (n, ERROR,
+          "these tasks are treated as lost, because there is no connection to their supervisors: %s%s%s",
+          _names (fact, RANK_NAMES_MOST, names, sizeof (names)), fact->places ? obstacle[fact->obstacle] : "",
+          fact->given_up ? "; the restart of all tasks is given up" : "");
 }
 
 /* With spares. */
@@ -235,18 +252,17 @@ static void _tell_unheard (const struct narrator *n, const struct fact *fact)
 {
     char names[1024];
 
-    console_say ("spank_tf: %s: no answer for %d s from %s. A free spare replaces a task after %d s without "
-                 "an answer",
-                 step_name (n->step), fact->seconds, _names (fact, RANK_NAMES_MOST, names, sizeof (names)),
-                 (int)(silence_verdict_ms (n->config->lost_after) / SECOND_MS));
+    _say (n, NOTE, "no answer for %d s from %s. A free spare replaces a task after %d s without an answer",
+          fact->seconds, _names (fact, RANK_NAMES_MOST, names, sizeof (names)),
+          (int)(silence_verdict_ms (n->config->lost_after) / SECOND_MS));
 }
 
 static void _tell_heard (const struct narrator *n, const struct fact *fact)
 {
     char names[1024];
 
-    console_say ("spank_tf: %s: %s answer%s again", step_name (n->step),
-                 _names (fact, RANK_NAMES_MOST, names, sizeof (names)), fact->count == 1 ? "s" : "");
+    _say (n, NOTE, "%s answer%s again", _names (fact, RANK_NAMES_MOST, names, sizeof (names)),
+          fact->count == 1 ? "s" : "");
 }
 
 /* A spare has another place. */
@@ -258,7 +274,7 @@ static void _places (const struct narrator *n)
 
 static void _replaced (const struct narrator *n, const struct fact *fact)
 {
-    char names[1024], name[RANK_NAME_SIZE], then[96], because[64];
+    char names[1024], name[RANK_NAME_SIZE], item[2 * RANK_NAME_SIZE], then[96], because[64];
     struct list_text list = { names, sizeof (names), ", ", RANK_NAMES_MOST, 0, 0 };
 
     switch (fact->because) {
@@ -272,14 +288,13 @@ static void _replaced (const struct narrator *n, const struct fact *fact)
     for (int i = 0; i < fact->count; i++) {
         const struct rank *lost = fact->ranks[i].rank, *spare = lost->replaced_by;
 
-        snprintf (name, sizeof (name), "%s %d (rank %d, %s) is now rank %d on %s", rank_role (lost),
-                  rank_index (lost), lost->number, lost->node, spare->number, spare->node);
-        list_text_add (&list, name);
+        snprintf (item, sizeof (item), "%s is now rank %d on %s", rank_name (lost, name), spare->number,
+                  spare->node);
+        list_text_add (&list, item);
     }
     snprintf (then, sizeof (then), "Restarting all tasks in %d s", fact->pause);
-    console_say ("spank_tf: %s: %s, and replaced: %s. %s (restarts left without progress: %d)",
-                 step_name (n->step), because, list_text_end (&list),
-                 fact->joined ? "It is restarted with the other tasks" : then, fact->left);
+    _say (n, NOTE, "%s, and replaced: %s. %s (restarts left without progress: %d)", because,
+          list_text_end (&list), fact->joined ? "It is restarted with the other tasks" : then, fact->left);
 }
 
 /* The preflight. */
@@ -291,45 +306,36 @@ static void _suspect (const struct narrator *n, const struct rank *rank)
 
     preflight_text_reason (rank, n->config, reason, sizeof (reason));
     if (alike == 0)
-        console_say (
-            "spank_tf: %s: %s did not pass the preflight: %s. Result: %s", step_name (n->step), rank->node,
-            reason,
-            preflight_text_result (n->roster, rank, n->config->preflight.warn, result, sizeof (result)));
+        _say (n, NOTE, "%s did not pass the preflight: %s. Result: %s", rank->node, reason,
+              preflight_text_result (n->roster, rank, n->config->preflight.warn, result, sizeof (result)));
     else if (rank == preflight_text_first (n->roster))
-        console_say ("spank_tf: %s: preflight: all %d nodes: %s", step_name (n->step), alike, reason);
+        _say (n, NOTE, "preflight: all %d nodes: %s", alike, reason);
 }
 
 static void _unreached (const struct narrator *n, const struct rank *rank)
 {
     const struct rank *other = rank->check.unreached;
 
-    console_say ("spank_tf: %s: preflight: %s and %s do not reach each other%s. Check firewalls and routes "
-                 "between these two",
-                 step_name (n->step), rank->node, other->node,
-                 rank->check.best && other->check.best ? ", and both reach other nodes" : "");
+    _say (n, NOTE,
+          "preflight: %s and %s do not reach each other%s. Check firewalls and routes between these two",
+          rank->node, other->node,
+          rank->check.best && other->check.best ? ", and both reach other nodes" : "");
 }
 
 /* Hangs. */
 
 /* What is known of the first one: ", stopped by a signal, since 14:02:11, "step 1200"" */
-static void _describe_hang (char *buf, size_t size, const struct rank *rank)
+static const char *_describe_hang (const struct rank *rank, char *buf, size_t size)
 {
     const struct signs *signs = &rank->watch.signs;
-    struct list_text list = { buf + 2, size - 2, ", ", 0, 0, 0 };
-    char part[SIGNS_MAX_STATUS + 8], at[16];
+    char since[32] = "", status[SIGNS_MAX_STATUS + 8] = "", at[16];
 
-    if (signs->stopped)
-        list_text_add (&list, "stopped by a signal");
-    if (signs->source == SIGNS_LOG || signs->source == SIGNS_MESSAGES) {
-        snprintf (part, sizeof (part), "since %s", wall_clock_print (rank->watch.since, at, sizeof (at)));
-        list_text_add (&list, part);
-    }
-    if (signs->status[0]) {
-        snprintf (part, sizeof (part), "\"%s\"", signs->status);
-        list_text_add (&list, part);
-    }
-    list_text_end (&list);
-    memcpy (buf, list.named ? ", " : "", list.named ? 2 : 1);
+    if (signs->source == SIGNS_LOG || signs->source == SIGNS_MESSAGES)
+        snprintf (since, sizeof (since), ", since %s", wall_clock_print (rank->watch.since, at, sizeof (at)));
+    if (signs->status[0])
+        snprintf (status, sizeof (status), ", \"%s\"", signs->status);
+    snprintf (buf, size, "%s%s%s", signs->stopped ? ", stopped by a signal" : "", since, status);
+    return buf;
 }
 
 /* " (auto: at most 62.0 s before)" */
@@ -348,17 +354,15 @@ static void _hang (const struct narrator *n, const struct fact *fact)
 
     if (fact->count == 0)
         return;
-    _describe_hang (detail, sizeof (detail), fact->ranks[0].rank);
     if (fact->others)
         snprintf (others, sizeof (others), "; %d other%s since %s", fact->others,
                   fact->others == 1 ? "" : "s", wall_clock_print (fact->since, at, sizeof (at)));
     if (fact->moving)
         snprintf (moving, sizeof (moving), "; %d other%s", fact->moving,
                   fact->moving == 1 ? " is active" : "s are active");
-    console_say ("%sspank_tf: %s: no activity for %d s%s: %s%s%s%s",
-                 fact->restarts ? "" : "error: ", step_name (n->step), fact->seconds,
-                 _learnt (n, fact, learnt, sizeof (learnt)), _name (fact->ranks[0].rank, name), detail,
-                 others, moving);
+    _say (n, fact->restarts ? NOTE : ERROR, "no activity for %d s%s: %s%s%s%s", fact->seconds,
+          _learnt (n, fact, learnt, sizeof (learnt)), rank_name (fact->ranks[0].rank, name),
+          _describe_hang (fact->ranks[0].rank, detail, sizeof (detail)), others, moving);
 }
 
 static void _unwatched (const struct narrator *n, const struct fact *fact)
@@ -368,10 +372,10 @@ static void _unwatched (const struct narrator *n, const struct fact *fact)
     if (fact->rank)
         snprintf (last, sizeof (last), " (last growth: %s, %d s ago)",
                   logdir_task_file (name, sizeof (name), fact->rank->role, fact->rank->index), fact->seconds);
-    console_say (
-        "spank_tf: %s: --tf-watchdog: no heartbeat and no growing log in %d s%s. Hang detection is off "
-        "until there is one",
-        step_name (n->step), n->config->watch.first, last);
+    _say (n, NOTE,
+          "--tf-watchdog: no heartbeat and no growing log in %d s%s. Hang detection is off until there is "
+          "one",
+          n->config->watch.first, last);
 }
 
 static void _unanswered (const struct narrator *n, const struct unanswered *u)
@@ -383,23 +387,23 @@ static void _unanswered (const struct narrator *n, const struct unanswered *u)
         const struct unanswered_attempt *a = &u->attempt[i < UNANSWERED_NAMED ? i : 0];
         struct address_text room;
 
-        snprintf (item, sizeof (item), "from %s to %s, %s", a->from->node, _name (a->to, name),
+        snprintf (item, sizeof (item), "from %s to %s, %s", a->from->node, rank_name (a->to, name),
                   address_print_port (&a->address.address, a->address.port, &room));
         list_text_add (&list, item);
     }
-    console_say (
-        "spank_tf: %s: no answer to connections for a minute: %s. Check whether these nodes can reach "
-        "each other, for example with --tf-preflight",
-        step_name (n->step), list_text_end (&list));
+    _say (n, NOTE,
+          "no answer to connections for a minute: %s. Check whether these nodes can reach each other, for "
+          "example with --tf-preflight",
+          list_text_end (&list));
 }
 
 /* Where the tasks that hung did, by the stacks in their logs. */
-static void _stacks (const struct narrator *n, bool error)
+static void _stacks (const struct narrator *n, enum tone tone)
 {
     char text[END_TEXT_FAILURE_SIZE];
 
     if (end_text_stacks (n->roster, text, sizeof (text)))
-        console_say ("%sspank_tf: %s: hung in: %s", error ? "error: " : "", step_name (n->step), text);
+        _say (n, tone, "hung in: %s", text);
 }
 
 static void _traceback (const struct narrator *n, const struct fact *fact)
@@ -409,16 +413,15 @@ static void _traceback (const struct narrator *n, const struct fact *fact)
     if (!fact->rank->log_dir)
         return;
     end_text_traceback (fact->rank, text, sizeof (text));
-    _name (fact->rank, name);
+    rank_name (fact->rank, name);
     if (fact->count > 0 && traceback_is_of_connection (fact->ranks[0].rank))
-        console_say ("spank_tf: %s: %s lost a connection; %s printed a traceback %s", step_name (n->step),
-                     _name (fact->ranks[0].rank, failed), name, text);
+        _say (n, NOTE, "%s lost a connection; %s printed a traceback %s",
+              rank_name (fact->ranks[0].rank, failed), name, text);
     else if (fact->count > 0)
-        console_say ("spank_tf: %s: before %s failed, %s printed a traceback %s", step_name (n->step),
-                     _name (fact->ranks[0].rank, failed), name, text);
+        _say (n, NOTE, "before %s failed, %s printed a traceback %s", rank_name (fact->ranks[0].rank, failed),
+              name, text);
     else
-        console_say ("spank_tf: %s: %s printed a traceback %s. It has not exited since", step_name (n->step),
-                     name, text);
+        _say (n, NOTE, "%s printed a traceback %s. It has not exited since", name, text);
 }
 
 /* The end. */
@@ -464,16 +467,11 @@ static bool _has_ledger (const struct ledger *ledger)
 /* master.log has it in any case. */
 static void _tell_ledger (const struct narrator *n, const struct ledger *ledger, bool say)
 {
-    char line[LEDGER_TEXT_SIZE + 128], text[LEDGER_TEXT_SIZE];
+    char text[LEDGER_TEXT_SIZE];
 
-    if (!_has_ledger (ledger))
-        return;
-    snprintf (line, sizeof (line), "spank_tf: %s: time report: %s\n", step_name (n->step),
-              ledger_text (ledger, text, sizeof (text)));
-    if (say && (n->config->show || ledger_total (ledger) >= LEDGER_SAID_MS))
-        console_say ("%.*s", (int)strlen (line) - 1, line);
-    else
-        console_note (line);
+    say = say && (n->config->show || ledger_total (ledger) >= LEDGER_SAID_MS);
+    if (_has_ledger (ledger))
+        _say (n, say ? NOTE : LOG, "time report: %s", ledger_text (ledger, text, sizeof (text)));
 }
 
 /* Of a job that was requeued, with the runs before. */
@@ -482,20 +480,19 @@ static void _tell_runs (const struct narrator *n, const struct past_runs *runs)
     char text[LEDGER_TEXT_SIZE];
 
     if (runs)
-        console_say ("spank_tf: %s: all %d runs of the job: %s", step_name (n->step), runs->runs,
-                     ledger_text_runs (runs, text, sizeof (text)));
+        _say (n, NOTE, "all %d runs of the job: %s", runs->runs,
+              ledger_text_runs (runs, text, sizeof (text)));
 }
 
 /* The last line of master.log if Slurm kills srun, and this process. */
 static void _asked_to_end (const struct narrator *n, const struct fact *fact)
 {
-    char line[256], signal[32], last[48] = "";
+    char signal[32], last[48] = "";
 
     if (fact->step > 0)
         snprintf (last, sizeof (last), ". The last training step was %d", fact->step);
-    snprintf (line, sizeof (line), "spank_tf: %s: the tasks were asked to end (%s)%s\n", step_name (n->step),
-              signal_name (fact->asked_signal, signal, sizeof (signal)), last);
-    console_note (line);
+    _say (n, LOG, "the tasks were asked to end (%s)%s",
+          signal_name (fact->asked_signal, signal, sizeof (signal)), last);
 }
 
 /* " was cancelled", if the first failure is an end that was asked for; or NULL. */
@@ -525,19 +522,20 @@ static void _say_no_requeue (const struct narrator *n, const struct fact *fact)
     if (!n->config->requeue_wished)
         return;
     if (why[fact->obstacle_of_job])
-        console_say ("spank_tf: %s: --tf-requeue: %s", step_name (n->step), why[fact->obstacle_of_job]);
+        _say (n, NOTE, "--tf-requeue: %s", why[fact->obstacle_of_job]);
     else
-        console_say ("spank_tf: %s: --tf-requeue=%d: the job will not be requeued, because it ends in %d s "
-                     "already. Raise --time, or lower --tf-requeue",
-                     step_name (n->step), n->config->requeue, fact->seconds);
+        _say (n, NOTE,
+              "--tf-requeue=%d: the job will not be requeued, because it ends in %d s already. Raise --time, "
+              "or lower --tf-requeue",
+              n->config->requeue, fact->seconds);
 }
 
 static void _say_save (const struct narrator *n, const struct fact *fact)
 {
-    console_say (
-        "spank_tf: %s: the job ends in %d s, so the tasks are asked to save (SIGTERM), and the job is "
-        "then requeued (--tf-requeue)",
-        step_name (n->step), fact->seconds);
+    _say (n, NOTE,
+          "the job ends in %d s, so the tasks are asked to save (SIGTERM), and the job is then requeued "
+          "(--tf-requeue)",
+          fact->seconds);
 }
 
 /* ", training step 1,200" */
@@ -562,13 +560,12 @@ static void _say_requeued (const struct narrator *n, const struct fact *fact)
     if (fact->count > 0)
         snprintf (out, sizeof (out), " without %s, where tasks were lost or failed three times",
                   list_text_end (&list));
-    console_say ("spank_tf: %s: the tasks have saved in run %d of the job%s. The job is requeued%s",
-                 step_name (n->step), fact->runs->runs, _at_step (fact->step, at, sizeof (at)), out);
+    _say (n, NOTE, "the tasks have saved in run %d of the job%s. The job is requeued%s", fact->runs->runs,
+          _at_step (fact->step, at, sizeof (at)), out);
 }
 
 static void _say_verdict (const struct narrator *n, const struct fact *fact)
 {
-    const char *step = step_name (n->step);
     struct amount_text reached, before;
     char name[RANK_NAME_SIZE], log[END_TEXT_FAILURE_SIZE];
     struct failed room;
@@ -577,31 +574,29 @@ static void _say_verdict (const struct narrator *n, const struct fact *fact)
         case REQUEUE_NOT_ASKED: break;
         case REQUEUE_GOES_ON: _say_requeued (n, fact); break;
         case REQUEUE_ASKED:
-            console_say (
-                "spank_tf: %s: the job is not requeued by spank-tf, because Slurm asked the tasks to end "
-                "before --tf-requeue=%d did",
-                step, n->config->requeue);
+            _say (n, NOTE,
+                  "the job is not requeued by spank-tf, because Slurm asked the tasks to end before "
+                  "--tf-requeue=%d did",
+                  n->config->requeue);
             break;
         case REQUEUE_FAILED:
             end_text_log (fact->rank, log, sizeof (log));
-            console_say (
-                "error: spank_tf: %s: the job is not requeued, because %s %s after the tasks were asked to "
-                "save%s",
-                step, _name (fact->rank, name),
-                fact->rank->lost ? "was lost" : _failed (&fact->rank->end.report, &room), log);
+            _say (n, ERROR, "the job is not requeued, because %s %s after the tasks were asked to save%s",
+                  rank_name (fact->rank, name),
+                  fact->rank->lost ? "was lost" : _failed (&fact->rank->end.report, &room), log);
             break;
         case REQUEUE_STUCK:
-            console_say (
-                "error: spank_tf: %s: the job is not requeued, because this run reached training step "
-                "%s, and the run before reached %s. Does the program load its checkpoint?",
-                step, amount_number (fact->step, &reached), amount_number (fact->step_before, &before));
+            _say (n, ERROR,
+                  "the job is not requeued, because this run reached training step %s, and the run before "
+                  "reached %s. Does the program load its checkpoint?",
+                  amount_number (fact->step, &reached), amount_number (fact->step_before, &before));
             break;
         case REQUEUE_SHORT:
-            console_say (
-                "error: spank_tf: %s: the job is not requeued, because this run took only %s. Without "
-                "messages a run must take %s, ten starts of its programs",
-                step, amount_duration (fact->seconds * SECOND_MS, &reached),
-                amount_duration (fact->wanted * SECOND_MS, &before));
+            _say (n, ERROR,
+                  "the job is not requeued, because this run took only %s. Without messages a run must take "
+                  "%s, ten starts of its programs",
+                  amount_duration (fact->seconds * SECOND_MS, &reached),
+                  amount_duration (fact->wanted * SECOND_MS, &before));
             break;
     }
 }
@@ -626,15 +621,14 @@ static void _cut (const struct narrator *n, const struct fact *fact)
 /* srun has killed what still ran so long after the first end. */
 static void _waited (const struct narrator *n, const struct fact *fact)
 {
-    char names[1024], name[RANK_NAME_SIZE];
+    char names[1024];
     struct list_text list = { names, sizeof (names), ", ", RANK_NAMES_MOST, 0, 0 };
 
     for (const struct rank *rank = n->roster->rank; rank < n->roster->rank + n->roster->tasks; rank++)
         if (rank->cut)
-            list_text_add (&list, _name (rank, name));
-    console_say (
-        "error: spank_tf: %s: srun killed the remaining tasks %d s after the first one ended (--wait): %s",
-        step_name (n->step), fact->waited, list_text_end (&list));
+            rank_names_add (&list, rank);
+    _say (n, ERROR, "srun killed the remaining tasks %d s after the first one ended (--wait): %s",
+          fact->waited, list_text_end (&list));
 }
 
 /* How, the first failure, and where the logs are, which the failure's line and the JSON say, too. */
@@ -642,7 +636,7 @@ static void _ended (const struct narrator *n, const struct fact *fact)
 {
     const struct roster *roster = n->roster;
     const struct rendezvous_config *c = n->config;
-    const char *step = step_name (n->step), *failure = NULL;
+    const char *failure = NULL;
     char text[END_TEXT_FAILURE_SIZE];
     const struct rank *first = ends_first_to_fail (roster->rank, roster->tasks);
     /* Tasks that were asked to save end as that asks them. */
@@ -665,37 +659,36 @@ static void _ended (const struct narrator *n, const struct fact *fact)
         /* A table of what has been cancelled alarms; master.log has it. */
         console_table (end_text_table (roster, alone), c->show && !cancelled);
     if (cancelled)
-        console_say ("spank_tf: %s%s", step, cancelled);
+        console_say ("spank_tf: %s%s", step_name (n->step), cancelled);
     else if (fact->cause == FINISH_REFUSED
              || (fact->saves && (saved || ends_are_cancelled (roster->rank, roster->tasks))))
         failure = NULL; /* what there is to say has been printed */
     else if (fact->waited > 0 && first && first->cut)
         _waited (n, fact);
     else if ((failure = end_text_failure (roster, text, sizeof (text))) && saved)
-        console_say ("spank_tf: %s: %s", step, failure);
+        _say (n, NOTE, "%s", failure);
     else if (failure)
-        console_say ("error: spank_tf: %s: %s%s", step, none ? "no task could start its program; " : "",
-                     failure);
+        _say (n, ERROR, "%s%s", none ? "no task could start its program; " : "", failure);
     else if (replaced > 0)
-        console_say ("spank_tf: %s: the training has finished. %d task%s replaced; srun may still return a "
-                     "non-zero code because of the lost node",
-                     step, replaced, replaced == 1 ? " was" : "s were");
+        _say (n, NOTE,
+              "the training has finished. %d task%s replaced; srun may still return a non-zero code because "
+              "of the lost node",
+              replaced, replaced == 1 ? " was" : "s were");
     if (failure)
-        _stacks (n, true);
+        _stacks (n, ERROR);
     if (alone)
-        console_say (
-            "spank_tf: %s: no task listened on its assigned port, so each may have trained a model of its "
-            "own. See spank-tf-messages(7)",
-            step);
+        _say (n, NOTE,
+              "no task listened on its assigned port, so each may have trained a model of its own. See "
+              "spank-tf-messages(7)");
     if (c->show && !c->json && c->watch.learns && fact->learnt.slowest_ms > 0)
-        console_say (
-            "spank_tf: %s: --tf-watchdog=auto learned SECONDS %d and FIRST %d; the longest time without "
-            "activity was %.1f s",
-            step, fact->learnt.seconds, fact->learnt.first, (double)fact->learnt.slowest_ms / 1000);
+        _say (n, NOTE,
+              "--tf-watchdog=auto learned SECONDS %d and FIRST %d; the longest time without activity was "
+              "%.1f s",
+              fact->learnt.seconds, fact->learnt.first, (double)fact->learnt.slowest_ms / 1000);
     _tell_ledger (n, fact->ledger, true);
     _tell_runs (n, fact->runs);
     if (!c->json && end_text_log_dirs (roster, text, sizeof (text)) > (failure ? 1 : 0))
-        console_say ("spank_tf: %s: logs are in %s", step, text);
+        _say (n, NOTE, "logs are in %s", text);
 }
 
 void narrator_tell (struct step *step, struct restart_lines *lines, const struct fact *fact)
@@ -710,9 +703,8 @@ void narrator_tell (struct step *step, struct restart_lines *lines, const struct
         case FACT_DECIDED: restart_lines_add (n->lines, fact); break;
         case FACT_BEGINS: restart_lines_starts (n->lines, fact->rank); break;
         case FACT_AGAIN:
-            _stacks (n, false);
-            console_say ("spank_tf: %s: all tasks restarted%s", step_name (n->step),
-                         ledger_text_restart (fact, text, sizeof (text)));
+            _stacks (n, NOTE);
+            _say (n, NOTE, "all tasks restarted%s", ledger_text_restart (fact, text, sizeof (text)));
             break;
         case FACT_FAILED_BESIDE: _failed_beside (n, fact); break;
         case FACT_MISSED: _missed (n, fact); break;

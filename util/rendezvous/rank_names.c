@@ -10,27 +10,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/list_text.h"
 #include "job/place.h"
 
-const char *rank_name (const struct rank *rank, char *buf, size_t size)
+const char *rank_name (const struct rank *rank, char buf[RANK_NAME_SIZE])
 {
     const char *node = rank->node ? rank->node : "";
 
     if (rank->role)
-        snprintf (buf, size, "%s %d (rank %d%s%s)", rank_role (rank), rank_index (rank), rank->number,
-                  *node ? ", " : "", node);
+        snprintf (buf, RANK_NAME_SIZE, "%s %d (rank %d%s%s)", rank_role (rank), rank_index (rank),
+                  rank->number, *node ? ", " : "", node);
     else
-        snprintf (buf, size, "rank %d%s%s", rank->number, *node ? " on " : "", node);
+        snprintf (buf, RANK_NAME_SIZE, "rank %d%s%s", rank->number, *node ? " on " : "", node);
     return buf;
 }
 
 /* Most of many ranks are only counted. */
-static void _list_rank (struct list_text *list, const struct rank *rank)
+void rank_names_add (struct list_text *list, const struct rank *rank)
 {
     char name[RANK_NAME_SIZE] = "";
 
-    list_text_add (list, list->more ? name : rank_name (rank, name, sizeof (name)));
+    list_text_add (list, list->more ? name : rank_name (rank, name));
 }
 
 const char *rank_names_missing (const struct roster *roster, char *buf, size_t size)
@@ -39,7 +38,7 @@ const char *rank_names_missing (const struct roster *roster, char *buf, size_t s
 
     for (int i = 0; i < roster->tasks; i++)
         if (roster->rank[i].launch != RANK_HERE)
-            _list_rank (&list, &roster->rank[i]);
+            rank_names_add (&list, &roster->rank[i]);
     return list_text_end (&list);
 }
 
@@ -49,7 +48,7 @@ const char *rank_names_gone (const struct roster *roster, char *buf, size_t size
 
     for (int i = 0; i < roster->tasks; i++)
         if (roster->rank[i].launch == RANK_GONE)
-            _list_rank (&list, &roster->rank[i]);
+            rank_names_add (&list, &roster->rank[i]);
     return list_text_end (&list);
 }
 

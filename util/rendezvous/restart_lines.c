@@ -10,7 +10,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "common/list_text.h"
 #include "common/signal_name.h"
 #include "console.h"
 #include "events.h"
@@ -99,7 +98,7 @@ static void _cannot (struct errtext *text, const struct fact *fact)
         reason = text_quoted (&q, fact->rank->why, strlen (fact->rank->why));
     else if (fact->unable && fact->unable != fact->rank) {
         errtext_set (&another, "%s cannot be restarted, and tasks of the cluster restart only together",
-                     rank_name (fact->unable, name, sizeof (name)));
+                     rank_name (fact->unable, name));
         reason = another.text;
     }
     errtext_set (text, ". Not restarted: %s%s", reason,
@@ -169,14 +168,14 @@ static bool _is_known_end (const struct fact *fact, int i)
 static void _print_line (struct restart_lines *l, struct line *line)
 {
     const struct fact *fact = &line->fact;
-    char names[1024], ends[128], name[RANK_NAME_SIZE], at[16];
+    char names[1024], ends[128], at[16];
     struct list_text named = { names, sizeof (names), ", ", RANK_NAMES_MOST, 0, 0 };
     struct list_text how = { ends, sizeof (ends), ", ", MOST_ENDS, 0, 0 };
     struct exit_report_text room;
     const char *joint = "";
 
     for (int i = 0; i < fact->count; i++) {
-        list_text_add (&named, rank_name (fact->ranks[i].rank, name, sizeof (name)));
+        rank_names_add (&named, fact->ranks[i].rank);
         if (!_is_known_end (fact, i))
             list_text_add (&how, exit_report_describe (&fact->ranks[i].report, &room));
     }

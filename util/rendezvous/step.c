@@ -142,7 +142,7 @@ enum step_verdict step_add (struct step *step, const struct registration *regist
         return STEP_REFUSED;
     if (registration->error) {
         errtext_set (err, "%s: %s: %s", step->roster.step.name,
-                     rank_name (&roster->rank[registration->rank], name, sizeof (name)), registration->error);
+                     rank_name (&roster->rank[registration->rank], name), registration->error);
         return STEP_REFUSED;
     }
     return STEP_ADDED;
@@ -335,7 +335,7 @@ static void _set_local_rank_notice (struct step *step)
                   "%s has LOCAL_RANK %d and sees "
                   "%d GPU%s, numbered from 0: torch.cuda.set_device(LOCAL_RANK) fails there. With "
                   "--gpus-per-node instead of --gpus-per-task each task sees all GPUs of its node",
-                  rank_name (rank, name, sizeof (name)), local, gpus, gpus == 1 ? "" : "s");
+                  rank_name (rank, name), local, gpus, gpus == 1 ? "" : "s");
         return;
     }
 }
@@ -349,7 +349,7 @@ static int _require_torch (struct step *step, struct rank *process_0, struct err
         return errtext_set (err,
                             "%s: %s has no second port, for MASTER_PORT: --tf-ports has too few for its "
                             "node, where each task needs two (with reserved, srun --resv-ports=COUNT)",
-                            step->roster.step.name, rank_name (process_0, name, sizeof (name)));
+                            step->roster.step.name, rank_name (process_0, name));
     process_0->place->needs_master_port = true;
     _set_local_rank_notice (step);
     return 0;
@@ -457,7 +457,7 @@ int step_supervise (struct step *step, struct errtext *err)
 
         if (error)
             return errtext_set (err, "%s: %s: %s", step->roster.step.name,
-                                rank_name (&step->roster.rank[i], name, sizeof (name)), error);
+                                rank_name (&step->roster.rank[i], name), error);
     }
     step->supervised = true;
     return 0;
