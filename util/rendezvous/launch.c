@@ -6,6 +6,7 @@
 #include "launch.h"
 
 #include <signal.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,9 +38,6 @@
  * longer report that to srun, which would then wait forever, and the job's next step with it.
  */
 #define SRUN_GRACE_MS 10000
-
-/* Longer than any message below. */
-#define MESSAGE_SIZE 2048
 
 /* Tasks that do not register. */
 #define CHECK_NODES "check slurmd on the nodes, and that they can reach srun's host (SrunPortRange)"
@@ -114,10 +112,16 @@ static void _answer_all (struct server *server)
             _answer (server, roster->rank[i].peer);
 }
 
-static void _refuse (struct server *server, const char *why)
+static void __attribute__ ((format (printf, 2, 3))) _refuse (struct server *server, const char *fmt, ...)
 {
+    char why[2048];
+    va_list ap;
+
     if (!_goes_on (server))
         return;
+    va_start (ap, fmt);
+    vsnprintf (why, sizeof (why), fmt, ap);
+    va_end (ap);
     console_say ("error: spank_tf: %s", why);
     server->refused = true;
     server->srun_deadline = deadline_in_ms (SRUN_GRACE_MS);
@@ -163,7 +167,7 @@ static void _complete (struct server *server)
 
     if (step_resolve (server->step, &server->host, &err) < 0 || _open_log (server, &err) < 0
         || supervisors_begin (server, &err) < 0) {
-        _refuse (server, err.text);
+        _refuse (server, "%s", err.text);
         return;
     }
     server->resolved = true;
@@ -223,16 +227,12 @@ int launch_replay (struct server *server, const struct journal_entry *entry, con
 static void _check_limit (struct server *server, int tasks)
 {
     int room = server->limit - SERVER_OWN_FILES;
-    char why[MESSAGE_SIZE];
 
-    if (tasks <= room)
-        return;
-    snprintf (
-        why, sizeof (why),
-        "%s has %d tasks, but srun's limit of %d open files is enough for only %d. Raise the hard limit "
-        "(ulimit -Hn) on srun's host",
-        step_name (server->step), tasks, server->limit, room > 0 ? room : 0);
-    _refuse (server, why);
+    if (tasks > room)
+        _refuse (server,
+                 "%s has %d tasks, but srun's limit of %d open files is enough for only %d. Raise the hard "
+                 "limit (ulimit -Hn) on srun's host",
+                 step_name (server->step), tasks, server->limit, room > 0 ? room : 0);
 }
 
 /* Refuse a task of which the roster takes no notice; the caller closes the connection. */
@@ -247,14 +247,12 @@ static void _refuse_version (struct server *server, struct peer *peer, const str
     const char *node = hello->node ? hello->node : "a node";
     const char *release = hello->release ? hello->release : "?";
     struct quoted q1, q2;
-    char why[MESSAGE_SIZE];
 
-    snprintf (why, sizeof (why),
-              "%s has spank-tf %s (protocol %d), but srun's host has %s (protocol %d). Install the same "
-              "version on all hosts",
-              text_quoted (&q1, node, strlen (node)), text_quoted (&q2, release, strlen (release)), version,
-              PACKAGE_VERSION, FRAME_VERSION);
-    _refuse (server, why);
+    _refuse (server,
+             "%s has spank-tf %s (protocol %d), but srun's host has %s (protocol %d). Install the same "
+             "version on all hosts",
+             text_quoted (&q1, node, strlen (node)), text_quoted (&q2, release, strlen (release)), version,
+             PACKAGE_VERSION, FRAME_VERSION);
     _refuse_peer (server, peer);
 }
 
@@ -285,7 +283,7 @@ static bool _register (struct server *server, struct peer *peer, const struct re
         return false;
     verdict = step_add (server->step, registration, &srun, &peer->from, &err);
     if (verdict == STEP_REFUSED && roster->tasks == 0)
-        _refuse (server, err.text);
+        _refuse (server, "%s", err.text);
     if (verdict == STEP_IGNORED || roster->tasks == 0) {
         if (server->refused)
             _refuse_peer (server, peer);
@@ -300,7 +298,7 @@ static bool _register (struct server *server, struct peer *peer, const struct re
                      &(struct journal_entry){ .kind = JOURNAL_REGISTERED, .srun = srun, .from = peer->from },
                      frame);
     if (verdict == STEP_REFUSED)
-        _refuse (server, err.text);
+        _refuse (server, "%s", err.text);
     peer_set_rank (&server->peers, peer, &roster->rank[registration->rank], PEER_REGISTERED);
     if (server->refused)
         _answer (server, peer);
@@ -402,49 +400,43 @@ static void _print_missing (struct server *server)
     const struct roster *roster = step_roster (server->step);
     int waited_ms = server->config.timeout * 1000 - deadline_left_ms (server->deadline);
     const char *why = waited_ms < NOTICE_WHY_MS ? "" : ". If this persists, " CHECK_NODES;
-    char nodes[512], line[MESSAGE_SIZE];
+    char nodes[512];
 
     server->notice = deadline_in_ms (NOTICE_AGAIN_MS);
     if (roster->tasks == 0)
-        snprintf (line, sizeof (line), "spank_tf: %s: no task has registered yet%s", step_name (server->step),
-                  why);
+        console_say ("spank_tf: %s: no task has registered yet%s", step_name (server->step), why);
     else
-        snprintf (line, sizeof (line), "spank_tf: %s: waiting for %d of %d tasks to register%s%s",
-                  step_name (server->step), roster_missing (roster), roster->tasks,
-                  rank_names_missing_nodes (roster, nodes, sizeof (nodes)), why);
-    console_say ("%s", line);
+        console_say ("spank_tf: %s: waiting for %d of %d tasks to register%s%s", step_name (server->step),
+                     roster_missing (roster), roster->tasks,
+                     rank_names_missing_nodes (roster, nodes, sizeof (nodes)), why);
 }
 
 static void _refuse_late (struct server *server)
 {
     const struct roster *roster = step_roster (server->step);
     const char *step = step_name (server->step);
-    char nodes[512], ranks[768], why[MESSAGE_SIZE];
+    char nodes[512], ranks[768];
 
     if (roster->tasks == 0)
-        snprintf (why, sizeof (why),
-                  "%s: no task registered within %d s, so the step was refused; " CHECK_NODES, step,
-                  server->config.timeout);
+        _refuse (server, "%s: no task registered within %d s, so the step was refused; " CHECK_NODES, step,
+                 server->config.timeout);
     else
-        snprintf (
-            why, sizeof (why),
+        _refuse (
+            server,
             "%s: %d of %d tasks did not register within %d s%s, so the step was refused: %s; " CHECK_NODES,
             step, roster_missing (roster), roster->tasks, server->config.timeout,
             rank_names_missing_nodes (roster, nodes, sizeof (nodes)),
             rank_names_missing (roster, ranks, sizeof (ranks)));
-    _refuse (server, why);
 }
 
 static void _refuse_lost (struct server *server)
 {
     struct roster *roster = step_roster (server->step);
-    char ranks[768], why[MESSAGE_SIZE];
+    char ranks[768];
 
-    snprintf (why, sizeof (why),
-              "%s: %d of %d tasks ended before the launch was complete, so the step was refused: %s",
-              step_name (server->step), roster_gone (roster), roster->tasks,
-              rank_names_gone (roster, ranks, sizeof (ranks)));
-    _refuse (server, why);
+    _refuse (server, "%s: %d of %d tasks ended before the launch was complete, so the step was refused: %s",
+             step_name (server->step), roster_gone (roster), roster->tasks,
+             rank_names_gone (roster, ranks, sizeof (ranks)));
 }
 
 /* The others have started, so the launch can no longer be refused. */
