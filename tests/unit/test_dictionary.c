@@ -13,14 +13,27 @@
 #include <unistd.h>
 
 #include "common/tf_config.h"
+#include "job/model.h"
 #include "rendezvous/dictionary.h"
 
-static struct dictionary_task task (const char *role, int index, const char *address, int port)
-{
-    struct dictionary_task task = { .role = role, .index = index, .port = port };
+/* Places at 10.0.0.1 share these ranks: that with the longest port is the first one. */
+static struct rank ranks[] = {
+    { .port = 40000 }, { .port = 4000 }, { .port = 400 }, { .port = 40 }, { .port = 4 }
+};
 
-    assert_int_equal (address_parse (&task.address, address), 0);
-    return task;
+static int begin (void **unused __attribute__ ((unused)))
+{
+    for (size_t i = 0; i < COUNT (ranks); i++)
+        assert_int_equal (address_parse (&ranks[i].address, "10.0.0.1"), 0);
+    return 0;
+}
+
+EACH_TEST (begin, NULL)
+
+/* Its port has five digits, or fewer by `cut`. */
+static struct place at (const char *role, int index, size_t cut)
+{
+    return (struct place){ .role = role, .index = index, .rank = &ranks[cut] };
 }
 
 /* The whole TF_CONFIG of this task. The caller frees it. */
@@ -36,12 +49,12 @@ static char *config (const struct dictionary *dictionary, const char *role, int 
     return text;
 }
 
-static struct dictionary *create (const struct dictionary_task *tasks, size_t count)
+static struct dictionary *create (const struct place *places, size_t count)
 {
     struct dictionary *dictionary = NULL;
     struct errtext err = { "" };
 
-    if (dictionary_create (&dictionary, tasks, count, &err) < 0)
+    if (dictionary_create (&dictionary, places, count, &err) < 0)
         fail_msg ("%s", err.text);
     return dictionary;
 }
@@ -59,40 +72,39 @@ TEST (the_longest_tail_fits_its_buffer)
  * Create workers such that the longest TF_CONFIG, the last worker's, has exactly `length` bytes:
  * one worker too many, with ports shortened until the length is right. The caller frees the array.
  */
-static struct dictionary_task *workers (size_t length, size_t *count)
+static struct place *workers (size_t length, size_t *count)
 {
-    static const int port[] = { 40000, 4000, 400, 40, 4 };
-    struct dictionary_task *tasks = calloc (10000, sizeof (*tasks));
+    struct place *places = calloc (10000, sizeof (*places));
     size_t total = strlen ("{\"cluster\":{\"worker\":[]},\"task\":{\"type\":\"worker\",\"index\":"
                            "1000}}")
                    - strlen (",");
 
-    assert_non_null (tasks);
+    assert_non_null (places);
     for (*count = 0; total < length; (*count)++) {
-        tasks[*count] = task ("worker", (int)*count, "10.0.0.1", 40000);
+        places[*count] = at ("worker", (int)*count, 0);
         total += strlen (",\"10.0.0.1:40000\"");
     }
     assert_between (*count, 1001, 9999);       /* the last index has four digits */
     for (size_t i = 0; total > length; i++) {
         size_t cut = total - length < 4 ? total - length : 4;
 
-        tasks[i].port = port[cut];
+        places[i].rank = &ranks[cut];
         total -= cut;
     }
-    return tasks;
+    return places;
 }
 
 TEST (the_longest_tf_config_is_accepted)
 {
     size_t count;
-    struct dictionary_task *tasks = workers (TF_CONFIG_MAX_TEXT, &count);
-    struct dictionary *dictionary = create (tasks, count);
-    char *text = config (dictionary, "worker", tasks[count - 1].index);
+    struct place *places = workers (TF_CONFIG_MAX_TEXT, &count);
+    struct dictionary *dictionary = create (places, count);
+    char *text = config (dictionary, "worker", places[count - 1].index);
 
     assert_int_equal (strlen (text), TF_CONFIG_MAX_TEXT);
     free (text);
     dictionary_destroy (dictionary);
-    free (tasks);
+    free (places);
 }
 
 /* An answer has room for TF_CONFIG_MAX_TEXT bytes of addresses, wherever they are. */
@@ -100,23 +112,23 @@ TEST (the_addresses_beside_the_cluster_count_too)
 {
     static const char variables[] = "SLURM_TF_BESIDE=x SLURM_TF_X=10.0.0.1:40000 ";
     size_t count;
-    struct dictionary_task *tasks = workers (TF_CONFIG_MAX_TEXT - strlen (variables), &count);
+    struct place *places = workers (TF_CONFIG_MAX_TEXT - strlen (variables), &count);
     struct dictionary *dictionary = NULL;
     struct errtext err;
 
-    tasks[count++] = task ("+x", 0, "10.0.0.1", 40000);
-    dictionary_destroy (create (tasks, count));
-    tasks[count++] = task ("+x", 1, "10.0.0.1", 4);
-    assert_int_equal (dictionary_create (&dictionary, tasks, count, &err), -1);
+    places[count++] = at ("+x", 0, 0);
+    dictionary_destroy (create (places, count));
+    places[count++] = at ("+x", 1, 4);
+    assert_int_equal (dictionary_create (&dictionary, places, count, &err), -1);
     assert_string_equal (err.text, "TF_CONFIG and the addresses of the auxiliary tasks would "
                                    "have 131071 bytes; at most 131060 are possible");
-    free (tasks);
+    free (places);
 }
 
 TEST (a_longer_tf_config_is_refused_with_its_length_and_the_limit)
 {
     size_t count;
-    struct dictionary_task *tasks = workers (TF_CONFIG_MAX_TEXT + 1, &count);
+    struct place *places = workers (TF_CONFIG_MAX_TEXT + 1, &count);
     struct dictionary *dictionary = NULL;
     struct errtext err;
     char message[128];
@@ -125,23 +137,23 @@ TEST (a_longer_tf_config_is_refused_with_its_length_and_the_limit)
               "the TF_CONFIG of %zu tasks would have 131061 bytes; "
               "Linux allows at most 131060",
               count);
-    assert_int_equal (dictionary_create (&dictionary, tasks, count, &err), -1);
+    assert_int_equal (dictionary_create (&dictionary, places, count, &err), -1);
     assert_null (dictionary);
     assert_string_equal (err.text, message);
-    free (tasks);
+    free (places);
 }
 
 TEST (the_evaluators_longer_tf_config_must_fit)
 {
     size_t count;
-    struct dictionary_task *tasks = workers (TF_CONFIG_MAX_TEXT, &count);
+    struct place *places = workers (TF_CONFIG_MAX_TEXT, &count);
     struct dictionary *dictionary = NULL;
     struct errtext err;
 
-    tasks[count] = task ("evaluator", 0, "10.0.0.1", 1);
-    assert_int_equal (dictionary_create (&dictionary, tasks, count + 1, &err), -1);
+    places[count] = at ("evaluator", 0, 4);
+    assert_int_equal (dictionary_create (&dictionary, places, count + 1, &err), -1);
     assert_null (dictionary);
-    free (tasks);
+    free (places);
 }
 
 /* True if Linux executes a program with this TF_CONFIG. */

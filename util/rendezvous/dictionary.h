@@ -14,27 +14,19 @@
 
 #include <stddef.h>
 
-#include "common/address.h"
 #include "common/errtext.h"
 
-struct dictionary_task {
-    const char *role;
-    int index;              /* within its role, in rank order */
-    struct address address;
-    int port;
-};
-
 struct dictionary;
+struct place;
 
 /*
- * `tasks` are in rank order, and are not kept. The dictionary has TensorFlow's roles in the order
- * of enum rules_name, and then the site's own roles in the order of their first tasks. Only an
- * evaluator's own dictionary has the evaluator; none has an auxiliary task.
+ * The places of a role are in the order of their indices, and have their ranks. The dictionary has
+ * TensorFlow's roles in the order of enum rules_name, and then the site's own roles in the order of their
+ * first places. Only an evaluator's own dictionary has the evaluator; none has an auxiliary task.
  * 0 and *dp; -1 and err, also if a TF_CONFIG, together with the variables of the auxiliary
  * tasks, would be longer than TF_CONFIG_MAX_TEXT.
  */
-int dictionary_create (struct dictionary **dp, const struct dictionary_task *tasks, size_t count,
-                       struct errtext *err);
+int dictionary_create (struct dictionary **dp, const struct place *place, size_t places, struct errtext *err);
 
 /* NULL is fine; errno is kept. */
 void dictionary_destroy (struct dictionary *dictionary);

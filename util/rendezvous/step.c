@@ -203,38 +203,15 @@ static int _choose_addresses (struct step *step, const struct host *own, struct 
     return rc;
 }
 
-static int _by_index (const void *a, const void *b)
-{
-    return ((const struct dictionary_task *)a)->index - ((const struct dictionary_task *)b)->index;
-}
-
 static int _build_dictionary (struct step *step, struct errtext *err)
 {
-    struct dictionary_task *tasks = calloc ((size_t)step->roster.tasks, sizeof (*tasks));
     struct dictionary *dictionary;
-    size_t count = 0;
-    int rc;
 
-    if (!tasks)
-        return errtext_set (err, "%s", strerror (ENOMEM));
-    for (const struct rank *rank = step->roster.rank; rank < step->roster.rank + step->roster.tasks; rank++)
-        if (rank->place)
-            tasks[count++] = (struct dictionary_task){
-                .role = rank->place->role,
-                .index = rank->place->index,
-                .address = rank->address,
-                .port = rank->port,
-            };
-    /* The ranks of a role have its indices in this order, until a spare gets a place. */
-    if (step->dictionary)
-        qsort (tasks, count, sizeof (*tasks), _by_index);
-    rc = dictionary_create (&dictionary, tasks, count, err);
-    if (rc == 0) {
-        dictionary_destroy (step->dictionary);
-        step->dictionary = dictionary;
-    }
-    free (tasks);
-    return rc;
+    if (dictionary_create (&dictionary, step->roster.place, (size_t)step->roster.places, err) < 0)
+        return -1;
+    dictionary_destroy (step->dictionary);
+    step->dictionary = dictionary;
+    return 0;
 }
 
 static int _compare_addresses (const void *a, const void *b)
