@@ -223,7 +223,7 @@ static void send_goal (int number, const struct goal *goal, bool begins)
         return;
     }
     if (begins) {
-        assert_int_equal (step_answer (server.step, rank_of (number), goal, SERVER_TOKEN, &message), 0);
+        assert_int_equal (step_answer (server.step, rank_of (number), goal, &message), 0);
         frame = frame_join (message.part, ANSWER_PARTS);
         answer_message_clear (&message);
         if (number == deaf)

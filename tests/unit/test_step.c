@@ -266,7 +266,7 @@ static struct frame *answer_of (int rank)
     struct answer_message answer;
     struct frame *frame;
 
-    assert_int_equal (step_answer (step, &step_roster (step)->rank[rank], NULL, SERVER_TOKEN, &answer), 0);
+    assert_int_equal (step_answer (step, &step_roster (step)->rank[rank], NULL, &answer), 0);
     assert_non_null (frame = frame_join (answer.part, ANSWER_PARTS));
     answer_message_clear (&answer);
     return frame;
@@ -438,8 +438,7 @@ TEST (the_longest_answer_of_a_step_fits_its_limit)
         add (r);
     }
     resolve ();
-    assert_int_equal (step_answer (step, &step_roster (step)->rank[TASKS - 2], NULL, SERVER_TOKEN, &message),
-                      0);
+    assert_int_equal (step_answer (step, &step_roster (step)->rank[TASKS - 2], NULL, &message), 0);
     for (int i = 0; i < ANSWER_PARTS; i++)
         length += message.part[i].iov_len;
     assert_between (length - FRAME_HEADER, 220 * 1024, FRAME_MAX_ANSWER);

@@ -89,9 +89,8 @@ static void _answer (struct server *server, struct peer *peer)
     int sent = 0;
 
     if (peer->state == PEER_REGISTERED)
-        sent = server->refused
-                   ? _encode_refusal (server, peer)
-                   : step_answer (server->step, peer->rank, NULL, server->config.server_token, &peer->answer);
+        sent = server->refused ? _encode_refusal (server, peer)
+                               : step_answer (server->step, peer->rank, NULL, &peer->answer);
     peer_set_state (peer, PEER_ANSWERING);
     if (sent < 0 || (sent = peer_send_answer (&server->peers, peer)) < 0)
         _lose (server, peer);

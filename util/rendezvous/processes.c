@@ -20,12 +20,13 @@ static bool _works (const struct rank *rank)
     return rank->place && rank->place->kind == RULES_WORKER;
 }
 
-/* If process 0 is not a worker, the workers begin with 1. */
-int processes_number (const struct processes *processes, const struct roster *roster, const struct rank *rank)
+/* If process 0 is not a worker, the workers begin with 1. -1: the rank is not a process. */
+static int _process_number (const struct processes *processes, const struct roster *roster,
+                            const struct rank *rank)
 {
-    if (processes->count > 0 && _leads (rank))
+    if (_leads (rank))
         return 0;
-    if (processes->count == 0 || !_works (rank))
+    if (!_works (rank))
         return -1;
     return rank->place->index + _leads (&roster->rank[processes->coordinator]);
 }
@@ -34,7 +35,7 @@ int processes_number (const struct processes *processes, const struct roster *ro
 static bool _are_ranks (const struct processes *processes, const struct roster *roster)
 {
     for (int i = 0; i < roster->tasks; i++)
-        if (processes_number (processes, roster, &roster->rank[i]) != i
+        if (_process_number (processes, roster, &roster->rank[i]) != i
             || roster->rank[i].component_tasks != roster->tasks)
             return false;
     return true;
@@ -102,8 +103,9 @@ static int _set_places (struct processes *processes, const struct roster *roster
     processes->rank = calloc ((size_t)processes->count, sizeof (*processes->rank));
     for (int i = 0; found && processes->place && processes->rank && i < roster->tasks; i++) {
         const struct rank *rank = &roster->rank[i];
-        int number = processes_number (processes, roster, rank);
+        int number = _process_number (processes, roster, rank);
 
+        processes->place[i].number = -1;
         if (number >= 0)
             processes->rank[number] = i;
         if (number >= 0 || rank->place)

@@ -16,7 +16,7 @@
  * that no two tasks have the same number; a spare that waits has none, because it has no program.
  */
 struct process_place {
-    int number;         /* of the task: that of its process, if it is one */
+    int number;         /* of the task: that of its process, if it is one; -1: a spare */
     int local, locals;  /* its number among the tasks of its node, and how many processes the node has */
     int group;          /* the number of its node, in the order of the first tasks of each */
 };
@@ -34,16 +34,13 @@ struct processes {
 };
 
 /*
- * The chief, or master, and the workers of a step without a ps; every other task is none of them.
- * All ranks have roles. To be released with processes_clear (). -1 if there is no memory.
+ * The chief, or master, and the workers of a step without a ps; every other task is none of them. The chief
+ * is process 0, workers follow in their order. All ranks have roles. To be released with processes_clear ().
+ * -1 if there is no memory.
  */
 int processes_find (struct processes *processes, const struct roster *roster);
 
 /* A zeroed one is empty. */
 void processes_clear (struct processes *processes);
-
-/* The chief is process 0, workers follow in their order. -1: the rank is not a process. */
-int processes_number (const struct processes *processes, const struct roster *roster,
-                      const struct rank *rank);
 
 #endif

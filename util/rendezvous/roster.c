@@ -141,7 +141,7 @@ static int _keep_registration (struct rank *rank, const struct registration *r)
 }
 
 /* The ranks of a component follow each other. */
-void roster_find_components (struct roster *roster)
+static void _find_components (struct roster *roster)
 {
     int first = 0;
 
@@ -168,6 +168,8 @@ int roster_add (struct roster *roster, const struct registration *r, const struc
     rank->launch = RANK_HERE;
     if (r->step_nodes && r->step_node_tasks)
         layout_set (&roster->layout, roster->tasks, r->step_nodes, r->step_node_tasks);
+    if (roster_missing (roster) == 0)
+        _find_components (roster);
     return 0;
 }
 

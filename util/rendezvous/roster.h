@@ -36,15 +36,12 @@ void roster_clear (struct roster *roster);
 /* Its step is "12.0". */
 void roster_set_step (struct roster *roster, const char *number, const char *array);
 
-/* When all ranks have registered: the first rank and the size of components that have only numbers. */
-void roster_find_components (struct roster *roster);
-
 /* The number of tasks is known. -1 if there is no memory. */
 int roster_set_size (struct roster *roster, int tasks);
 
 /*
  * A rank that is not here has registered; its connection ends at `srun` on this side, and comes `from` there.
- * -1 if there is no memory.
+ * When all have, components that have only numbers get their first rank and size. -1 if there is no memory.
  */
 int roster_add (struct roster *roster, const struct registration *registration, const struct address *srun,
                 const struct address *from);

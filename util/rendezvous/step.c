@@ -30,25 +30,17 @@ struct step {
     struct roles *roles;
     struct network_wish wish;
     struct network_choice choice;
-    char locality_notice[1024];          /* or "" */
     struct dictionary *dictionary;
     struct processes processes;
     struct address_text coordinator;    /* of the processes, with its port */
     struct address_text master;         /* without it, and without brackets */
-    char local_rank_notice[512];        /* or "" */
-    char replaced_notice[512];          /* or "" */
-    char own_name_notice[768];          /* or "" */
-    char log_dir_notice[512];           /* or "" */
+    struct errtext notice[6];           /* step_notice () */
+    int notices;
     char *numbers;                      /* slurm_numbers (), or NULL: Slurm's own stay */
     size_t numbers_length;
     char *addresses;                    /* all of them, "10.0.0.1,10.0.0.2", or NULL */
     bool torch;                         /* the processes get PyTorch's variables */
     bool supervised;
-};
-
-/* Of each row of variable_table: it takes the place of a user's value. */
-struct replaced {
-    bool is[VARIABLES_MAX];
 };
 
 static int _set_wish (struct network_wish *wish, const struct rendezvous_config *config, struct errtext *err)
@@ -136,8 +128,6 @@ enum step_verdict step_add (struct step *step, const struct registration *regist
         errtext_set (err, "%s", strerror (ENOMEM));
         return STEP_REFUSED;
     }
-    if (roster_missing (roster) == 0)
-        roster_find_components (roster);
     if (roles_assign (step->roles, roster, err) < 0)
         return STEP_REFUSED;
     if (registration->error) {
@@ -149,25 +139,6 @@ enum step_verdict step_add (struct step *step, const struct registration *regist
 }
 
 /* Decisions. */
-
-/* One line for all nodes on which it is not known which interface is close to which CPUs. */
-static void _set_locality_notice (struct step *step)
-{
-    const char *error = NULL;
-    char nodes[320];
-    struct list_text list = { nodes, sizeof (nodes), ", ", 1, 0, 0 };
-
-    for (int i = 0; i < step->roster.tasks; i++)
-        if (step->roster.rank[i].locality_error) {
-            list_text_add (&list, step->roster.rank[i].node);
-            error = error ? error : step->roster.rank[i].locality_error;
-        }
-    if (error)
-        snprintf (step->locality_notice, sizeof (step->locality_notice),
-                  "%s: %s; InfiniBand "
-                  "interfaces are assigned in the kernel's order, not by locality",
-                  list_text_end (&list), error);
-}
 
 static int _choose_addresses (struct step *step, const struct host *own, struct errtext *err)
 {
@@ -197,8 +168,6 @@ static int _choose_addresses (struct step *step, const struct host *own, struct 
     }
     if (rc < 0)
         errtext_set (err, "%s: %s", step->roster.step.name, why.text);
-    else if (step->choice.rails)
-        _set_locality_notice (step);
     free (ranks);
     return rc;
 }
@@ -246,75 +215,12 @@ static bool _is_one_node (const struct roster *roster)
     return true;
 }
 
-/* One line for all nodes whose own names are wrong, where the program may look them up. */
-static void _set_own_name_notice (struct step *step)
-{
-    char nodes[512], item[REGISTRATION_MAX_NODE + OWN_NAME_TEXT + 8], text[OWN_NAME_TEXT];
-    struct list_text list = { nodes, sizeof (nodes), ", ", 4, 0, 0 };
-
-    if (step->processes.count < 2 || _is_one_node (&step->roster))
-        return;
-    for (const struct rank *rank = step->roster.rank; rank < step->roster.rank + step->roster.tasks; rank++)
-        if (rank->own_name) {
-            snprintf (item, sizeof (item), "%s (%s)", rank->node, own_name_explain (text, rank->own_name));
-            list_text_add (&list, item);
-        }
-    if (list.named)
-        snprintf (step->own_name_notice, sizeof (step->own_name_notice),
-                  "JAX on CPUs and torchrun cannot connect to a node whose own host name is wrong: %s. Add "
-                  "the address of each node to its /etc/hosts, or to DNS",
-                  list_text_end (&list));
-}
-
-/* Each node's tasks have the same directory there, so a node is named once for each of its first tasks. */
-static void _set_log_dir_notice (struct step *step)
-{
-    const struct rank *last = NULL;
-    char nodes[320];
-    struct list_text list = { nodes, sizeof (nodes), ", ", 4, 0, 0 };
-
-    for (const struct rank *rank = step->roster.rank; rank < step->roster.rank + step->roster.tasks; rank++)
-        if (rank->log_dir_private && (!last || strcmp (last->node, rank->node) != 0)) {
-            list_text_add (&list, rank->node);
-            last = rank;
-        }
-    if (last)
-        snprintf (step->log_dir_notice, sizeof (step->log_dir_notice),
-                  "--tf-log-dir: on %s only this job sees the directory: its files are removed when the job "
-                  "ends",
-                  list_text_end (&list));
-}
-
 static bool _is_proxied (const struct step *step)
 {
     for (int i = 0; i < step->roster.tasks; i++)
         if (step->roster.rank[i].proxied)
             return true;
     return false;
-}
-
-/*
- * Programs for torchrun use the GPU whose number is LOCAL_RANK. A task that sees only its own GPUs has fewer
- * than its node has processes.
- */
-static void _set_local_rank_notice (struct step *step)
-{
-    char name[RANK_NAME_SIZE];
-
-    for (int i = 0; i < step->roster.tasks; i++) {
-        const struct rank *rank = &step->roster.rank[i];
-        const struct process_place *place = &step->processes.place[i];
-        int gpus = rank->gpus, local = place->local;
-
-        if (gpus == 0 || local < gpus || place->number >= step->processes.count)
-            continue;
-        snprintf (step->local_rank_notice, sizeof (step->local_rank_notice),
-                  "%s has LOCAL_RANK %d and sees "
-                  "%d GPU%s, numbered from 0: torch.cuda.set_device(LOCAL_RANK) fails there. With "
-                  "--gpus-per-node instead of --gpus-per-task each task sees all GPUs of its node",
-                  rank_name (rank, name), local, gpus, gpus == 1 ? "" : "s");
-        return;
-    }
 }
 
 /* PyTorch was asked for, and not only expected. */
@@ -328,7 +234,6 @@ static int _require_torch (struct step *step, struct rank *process_0, struct err
                             "node, where each task needs two (with reserved, srun --resv-ports=COUNT)",
                             step->roster.step.name, rank_name (process_0, name));
     process_0->place->needs_master_port = true;
-    _set_local_rank_notice (step);
     return 0;
 }
 
@@ -359,6 +264,60 @@ static int _find_processes (struct step *step, struct errtext *err)
     return 0;
 }
 
+/* Notices. */
+
+static struct errtext *_next_notice (struct step *step)
+{
+    return &step->notice[step->notices++];
+}
+
+/* One line for all nodes on which it is not known which interface is close to which CPUs. */
+static void _set_locality_notice (struct step *step)
+{
+    const char *error = NULL;
+    char nodes[320];
+    struct list_text list = { nodes, sizeof (nodes), ", ", 1, 0, 0 };
+
+    for (int i = 0; i < step->roster.tasks; i++)
+        if (step->roster.rank[i].locality_error) {
+            list_text_add (&list, step->roster.rank[i].node);
+            error = error ? error : step->roster.rank[i].locality_error;
+        }
+    if (error)
+        errtext_set (_next_notice (step),
+                     "%s: %s; InfiniBand interfaces are assigned in the kernel's order, not by locality",
+                     list_text_end (&list), error);
+}
+
+/*
+ * Programs for torchrun use the GPU whose number is LOCAL_RANK. A task that sees only its own GPUs has fewer
+ * than its node has processes.
+ */
+static void _set_local_rank_notice (struct step *step)
+{
+    char name[RANK_NAME_SIZE];
+
+    for (int i = 0; i < step->roster.tasks; i++) {
+        const struct rank *rank = &step->roster.rank[i];
+        const struct process_place *place = &step->processes.place[i];
+        int gpus = rank->gpus, local = place->local;
+
+        if (gpus == 0 || local < gpus || place->number >= step->processes.count)
+            continue;
+        errtext_set (_next_notice (step),
+                     "%s has LOCAL_RANK %d and sees %d GPU%s, numbered from 0: "
+                     "torch.cuda.set_device(LOCAL_RANK) fails there. With --gpus-per-node instead of "
+                     "--gpus-per-task each task sees all GPUs of its node",
+                     rank_name (rank, name), local, gpus, gpus == 1 ? "" : "s");
+        return;
+    }
+}
+
+/* Of each row of variable_table: it takes the place of a user's value. */
+struct replaced {
+    bool is[VARIABLES_MAX];
+};
+
 /* Add the user's variables to which this rank's answer gives other values. False if there is no memory. */
 static bool _add_replaced (const struct step *step, const struct rank *rank, struct replaced *replaced)
 {
@@ -366,7 +325,7 @@ static bool _add_replaced (const struct step *step, const struct rank *rank, str
     struct frame *frame;
     const char *string = NULL;
 
-    if (step_answer (step, rank, NULL, "", &message) < 0)
+    if (step_answer (step, rank, NULL, &message) < 0)
         return false;
     frame = frame_join (message.part, ANSWER_PARTS);
     while (frame && (string = answer_next_variable (frame, string))) {
@@ -398,10 +357,63 @@ static int _set_replaced_notice (struct step *step, struct errtext *err)
         if (replaced.is[v - variable_table])
             list_text_add (&list, v->name);
     if (list.named)
-        snprintf (step->replaced_notice, sizeof (step->replaced_notice),
-                  "%s from your environment %s replaced with the step's own values. To keep yours, list only "
-                  "other frameworks in --tf-frameworks",
-                  list_text_end (&list), list.named + list.more > 1 ? "were" : "was");
+        errtext_set (_next_notice (step),
+                     "%s from your environment %s replaced with the step's own values. To keep yours, list "
+                     "only other frameworks in --tf-frameworks",
+                     list_text_end (&list), list.named + list.more > 1 ? "were" : "was");
+    return 0;
+}
+
+/* One line for all nodes whose own names are wrong, where the program may look them up. */
+static void _set_own_name_notice (struct step *step)
+{
+    char nodes[512], item[REGISTRATION_MAX_NODE + OWN_NAME_TEXT + 8], text[OWN_NAME_TEXT];
+    struct list_text list = { nodes, sizeof (nodes), ", ", 4, 0, 0 };
+
+    for (const struct rank *rank = step->roster.rank; rank < step->roster.rank + step->roster.tasks; rank++)
+        if (rank->own_name) {
+            snprintf (item, sizeof (item), "%s (%s)", rank->node, own_name_explain (text, rank->own_name));
+            list_text_add (&list, item);
+        }
+    if (list.named)
+        errtext_set (_next_notice (step),
+                     "JAX on CPUs and torchrun cannot connect to a node whose own host name is wrong: %s. "
+                     "Add the address of each node to its /etc/hosts, or to DNS",
+                     list_text_end (&list));
+}
+
+/* Each node's tasks have the same directory there, so a node is named once for each of its first tasks. */
+static void _set_log_dir_notice (struct step *step)
+{
+    const struct rank *last = NULL;
+    char nodes[320];
+    struct list_text list = { nodes, sizeof (nodes), ", ", 4, 0, 0 };
+
+    for (const struct rank *rank = step->roster.rank; rank < step->roster.rank + step->roster.tasks; rank++)
+        if (rank->log_dir_private && (!last || strcmp (last->node, rank->node) != 0)) {
+            list_text_add (&list, rank->node);
+            last = rank;
+        }
+    if (last)
+        errtext_set (_next_notice (step),
+                     "--tf-log-dir: on %s only this job sees the directory: its files are removed when the "
+                     "job ends",
+                     list_text_end (&list));
+}
+
+static int _set_notices (struct step *step, struct errtext *err)
+{
+    if (step->choice.notice[0])
+        errtext_set (_next_notice (step), "%s", step->choice.notice);
+    if (step->choice.rails)
+        _set_locality_notice (step);
+    if (step->processes.count > 0 && step->config->frameworks & FRAMEWORK_TORCH)
+        _set_local_rank_notice (step);
+    if (_set_replaced_notice (step, err) < 0)
+        return -1;
+    if (step->processes.count > 1 && !_is_one_node (&step->roster))
+        _set_own_name_notice (step);
+    _set_log_dir_notice (step);
     return 0;
 }
 
@@ -412,9 +424,7 @@ int step_resolve (struct step *step, const struct host *own, struct errtext *err
         return -1;
     if (_build_dictionary (step, err) < 0 || _find_processes (step, err) < 0)
         return -1;
-    _set_own_name_notice (step);
-    _set_log_dir_notice (step);
-    return _set_replaced_notice (step, err);
+    return _set_notices (step, err);
 }
 
 int step_change (struct step *step, struct errtext *err)
@@ -449,13 +459,7 @@ const char *step_log_dir (const struct step *step)
 
 const char *step_notice (const struct step *step, int i)
 {
-    const char *notice[] = { step->choice.notice,   step->locality_notice, step->local_rank_notice,
-                             step->replaced_notice, step->own_name_notice, step->log_dir_notice };
-
-    for (size_t n = 0; n < sizeof (notice) / sizeof (notice[0]); n++)
-        if (notice[n][0] && i-- == 0)
-            return notice[n];
-    return NULL;
+    return i < step->notices ? step->notice[i].text : NULL;
 }
 
 const struct network_choice *step_choice (const struct step *step)
@@ -494,13 +498,13 @@ static struct watch_rule _watch_rule (const struct step *step, const struct rank
 }
 
 int step_answer (const struct step *step, const struct rank *rank, const struct goal *goal,
-                 const char *server_token, struct answer_message *message)
+                 struct answer_message *message)
 {
-    int process = processes_number (&step->processes, &step->roster, rank);
-    const struct rank *process_0 = &step->roster.rank[step->processes.coordinator];
-    bool jax = process >= 0 && step->config->frameworks & FRAMEWORK_JAX;
     const struct process_place none = { 0 },
                                *place = step->processes.place ? &step->processes.place[rank->number] : &none;
+    int process = place->number < step->processes.count ? place->number : -1;
+    const struct rank *process_0 = &step->roster.rank[step->processes.coordinator];
+    bool jax = process >= 0 && step->config->frameworks & FRAMEWORK_JAX;
     bool torch = process >= 0 && step->torch;
     /* A spare may get the place of one that is watched. */
     bool watched = step->supervised && (rank_works (rank) || !rank->place);
@@ -552,5 +556,5 @@ int step_answer (const struct step *step, const struct rank *rank, const struct 
 
     answer.cluster = dictionary_cluster (step->dictionary, rank_role (rank), &answer.cluster_length);
     answer.beside = dictionary_beside (step->dictionary, &answer.beside_length);
-    return answer_encode (message, &answer, server_token);
+    return answer_encode (message, &answer, step->config->server_token);
 }

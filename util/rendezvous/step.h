@@ -76,6 +76,6 @@ const struct network_choice *step_choice (const struct step *step);
  * there is no memory.
  */
 int step_answer (const struct step *step, const struct rank *rank, const struct goal *goal,
-                 const char *server_token, struct answer_message *message);
+                 struct answer_message *message);
 
 #endif

@@ -193,16 +193,14 @@ static void _send_answer (struct server *server, struct peer *peer)
 
 static void _send_goal (struct server *server, struct peer *peer, const struct goal *goal, bool begins)
 {
-    const char *token = server->config.server_token;
-
     if (!begins) {
-        if (peer_send (peer, goal_encode (goal, token)) < 0)
+        if (peer_send (peer, goal_encode (goal, server->config.server_token)) < 0)
             _break (server, peer);
         return;
     }
     answer_message_clear (&peer->answer);
     peer->part = 0;
-    if (step_answer (server->step, peer->rank, goal, token, &peer->answer) < 0)
+    if (step_answer (server->step, peer->rank, goal, &peer->answer) < 0)
         _break (server, peer);
     else
         _send_answer (server, peer);
