@@ -50,9 +50,8 @@ static void _print_here (const char *text)
 
 static void _print_stderr (const char *text)
 {
-    if (out)
-        writer_pump (out);
-    if (out && writer_has_died (out)) {
+    writer_pump (out);
+    if (writer_has_died (out)) {
         writer_close (out);
         out = NULL;
     }
@@ -242,16 +241,13 @@ static void _report_late_log (void)
 
 void console_flush (void)
 {
-    if (log_writer && !writer_flush (log_writer))
+    if (!writer_flush (log_writer))
         _report_late_log ();
-    if (out)
-        writer_flush (out);
+    writer_flush (out);
 }
 
 static bool _is_written (struct writer *w)
 {
-    if (!w)
-        return true;
     writer_pump (w);
     if (!writer_is_busy (w))
         writer_set_late (w);
@@ -267,32 +263,28 @@ bool console_is_written (void)
 
 bool console_has_passed_on (void)
 {
-    return !held && !(out && writer_keeps (out)) && !(log_writer && writer_keeps (log_writer));
+    return !held && !writer_keeps (out) && !writer_keeps (log_writer);
 }
 
 void console_give_up (void)
 {
-    if (log_writer && writer_is_busy (log_writer) && !writer_is_late (log_writer))
+    if (writer_is_busy (log_writer) && !writer_is_late (log_writer))
         _report_late_log ();
-    if (log_writer)
-        writer_set_late (log_writer);
-    if (out)
-        writer_set_late (out);
+    writer_set_late (log_writer);
+    writer_set_late (out);
 }
 
 void console_check_time (void)
 {
     if (deadline_passed (held_until))
         console_release ();
-    if (log_writer)
-        writer_pump (log_writer);
-    if (out)
-        writer_pump (out);
+    writer_pump (log_writer);
+    writer_pump (out);
 }
 
 struct deadline console_next (void)
 {
-    bool busy = (log_writer && writer_is_busy (log_writer)) || (out && writer_is_busy (out));
+    bool busy = writer_is_busy (log_writer) || writer_is_busy (out);
 
     return deadline_min (held_until, busy ? deadline_in_ms (LATE_MS) : deadline_never ());
 }

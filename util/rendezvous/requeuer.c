@@ -77,14 +77,14 @@ static void _note_error (struct slurm_job *job)
 struct shown {
     char state[32], end[24], limit[32], batch[8], requeue[8];
     char excluded[4096], required[4096], comment[4096];
-    bool too_long; /* one of these */
+    bool too_long; /* the comment, or the excluded nodes */
 };
 
 /*
  * The value of a key, " KEY=", up to the first of these characters, without blanks at its end; "" if there is
- * none, or it is too long.
+ * none, or it is too long, which returns false.
  */
-static void _take_value (char *value, size_t size, const char *text, const char *key, const char *ends)
+static bool _take_value (char *value, size_t size, const char *text, const char *key, const char *ends)
 {
     const char *found = strstr (text, key);
     size_t length = 0;
@@ -96,13 +96,7 @@ static void _take_value (char *value, size_t size, const char *text, const char 
             length--;
     }
     snprintf (value, size, "%.*s", length < size ? (int)length : 0, found ? found : "");
-}
-
-static bool _is_too_long (const char *text, const char *key, size_t size)
-{
-    const char *found = strstr (text, key);
-
-    return found && strcspn (found + strlen (key), "\n") >= size;
+    return length < size;
 }
 
 /* Of a heterogeneous job the first component is shown first. */
@@ -122,11 +116,9 @@ static bool _show (struct shown *shown, const char *job)
     _take_value (shown->limit, sizeof (shown->limit), text, " TimeLimit=", " \n");
     _take_value (shown->batch, sizeof (shown->batch), text, " BatchFlag=", " \n");
     _take_value (shown->requeue, sizeof (shown->requeue), text, " Requeue=", " \n");
-    _take_value (shown->excluded, sizeof (shown->excluded), text, " ExcNodeList=", " \n");
     _take_value (shown->required, sizeof (shown->required), text, " ReqNodeList=", " \n");
-    _take_value (shown->comment, sizeof (shown->comment), text, "\n   Comment=", "\n");
-    shown->too_long = _is_too_long (text, " ExcNodeList=", sizeof (shown->excluded))
-                      || _is_too_long (text, "\n   Comment=", sizeof (shown->comment));
+    shown->too_long = !_take_value (shown->excluded, sizeof (shown->excluded), text, " ExcNodeList=", " \n");
+    shown->too_long |= !_take_value (shown->comment, sizeof (shown->comment), text, "\n   Comment=", "\n");
     return *shown->state;
 }
 

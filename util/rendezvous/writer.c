@@ -239,6 +239,8 @@ static bool _keep_dropped_line (struct writer *w)
 
 void writer_pump (struct writer *w)
 {
+    if (!w)
+        return;
     _take_answers (w);
     while (!w->dead && (_send_part (w, MSG_DONTWAIT) || _keep_dropped_line (w)))
         ;
@@ -259,23 +261,25 @@ void writer_put (struct writer *w, const char *text)
 
 bool writer_is_busy (const struct writer *w)
 {
-    return !w->dead && (w->unanswered > 0 || w->begin < w->end);
+    return w && !w->dead && (w->unanswered > 0 || w->begin < w->end);
 }
 
 bool writer_keeps (const struct writer *w)
 {
-    return !w->dead && w->begin < w->end;
+    return w && !w->dead && w->begin < w->end;
 }
 
 bool writer_has_died (const struct writer *w)
 {
-    return w->dead;
+    return w && w->dead;
 }
 
 bool writer_flush (struct writer *w)
 {
-    struct deadline deadline = deadline_in_ms (w->late ? 0 : FLUSH_MS);
+    struct deadline deadline = deadline_in_ms (writer_is_late (w) ? 0 : FLUSH_MS);
 
+    if (!w)
+        return true;
     for (writer_pump (w); writer_is_busy (w) && !deadline_passed (deadline); writer_pump (w)) {
         struct pollfd pfd = { .fd = w->socket, .events = POLLIN };
 
@@ -290,12 +294,13 @@ bool writer_flush (struct writer *w)
 
 bool writer_is_late (const struct writer *w)
 {
-    return w->late;
+    return w && w->late;
 }
 
 void writer_set_late (struct writer *w)
 {
-    w->late = writer_is_busy (w);
+    if (w)
+        w->late = writer_is_busy (w);
 }
 
 /*

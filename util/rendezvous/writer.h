@@ -46,6 +46,8 @@ int writer_await_open (struct writer *writer, int ms, struct errtext *err);
  */
 void writer_put (struct writer *writer, const char *text);
 
+/* With all functions below: NULL has nothing to write, and is fine. */
+
 /* Give the child what it takes. To be called now and then while writer_is_busy (). Never blocks. */
 void writer_pump (struct writer *writer);
 
@@ -68,7 +70,7 @@ bool writer_flush (struct writer *writer);
 bool writer_is_late (const struct writer *writer);
 void writer_set_late (struct writer *writer);
 
-/* Flush, and end the child when it has written everything. NULL is fine. */
+/* Flush, and end the child when it has written everything. */
 void writer_close (struct writer *writer);
 
 #endif
