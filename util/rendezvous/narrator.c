@@ -21,7 +21,6 @@
 #include "common/silence.h"
 #include "console.h"
 #include "end_text.h"
-#include "events.h"
 #include "job/ledger.h"
 #include "ledger_text.h"
 #include "preflight_text.h"
@@ -83,7 +82,7 @@ void narrator_start (struct step *step)
         console_say ("spank_tf: %s: %s", step_name (step), notice);
     console_table (c->json ? show_json_start (roster, choice, c) : cluster_table (roster, choice), c->show);
     if (rendezvous_config_notifies (c))
-        events_notify (step, show_json_start (roster, choice, c), false);
+        show_json_notify (step, show_json_start (roster, choice, c), false);
 }
 
 /* Names. */
@@ -452,7 +451,7 @@ static int _replacements (const struct roster *roster)
 static void _notify_end (const struct narrator *n, const struct fact *fact)
 {
     if (rendezvous_config_notifies (n->config))
-        events_notify (n->step, show_json_end (n->roster, n->config, fact), true);
+        show_json_notify (n->step, show_json_end (n->roster, n->config, fact), true);
 }
 
 /* Of other steps there is nothing to tell, as of one in which a task was restarted while others worked. */
@@ -731,5 +730,5 @@ void narrator_tell (struct step *step, struct restart_lines *lines, const struct
     }
     /* That of several ranks comes with their line. */
     if (fact->kind != FACT_DECIDED)
-        events_tell (n->step, fact);
+        show_json_tell (n->step, fact);
 }

@@ -12,8 +12,8 @@
 
 #include "common/signal_name.h"
 #include "console.h"
-#include "events.h"
 #include "rank_names.h"
+#include "show_json.h"
 #include "wall_clock.h"
 
 #define WAIT_MS 2000
@@ -185,7 +185,7 @@ static void _print_line (struct restart_lines *l, struct line *line)
                  step_name (l->step), list_text_end (&named), wall_clock_print (fact->at, at, sizeof (at)),
                  list_text_end (&how), joint, line->text);
     if (fact->decision == DECISION_ONE || fact->decision == DECISION_ALL)
-        events_tell (l->step, fact);
+        show_json_tell (l->step, fact);
     _remove_line (l, line);
 }
 

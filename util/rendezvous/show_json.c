@@ -16,7 +16,9 @@
 #include "cluster_table.h"
 #include "common/logdir.h"
 #include "common/printable.h"
+#include "console.h"
 #include "job/ledger.h"
+#include "notify.h"
 #include "preflight_text.h"
 #include "wall_clock.h"
 #include "job/ends.h"
@@ -281,8 +283,9 @@ static char *_suspect_object (const struct roster *roster, const struct rank *ra
     return _line (object, tasks, count);
 }
 
-char *show_json_fact (const struct roster *roster, const struct fact *fact,
-                      const struct rendezvous_config *config)
+/* NULL also if programs are not told of it. */
+static char *_fact_object (const struct roster *roster, const struct fact *fact,
+                           const struct rendezvous_config *config)
 {
     if (fact->kind == FACT_HEARTBEAT)
         return _heartbeat_object (roster, fact, config);
@@ -297,6 +300,26 @@ char *show_json_fact (const struct roster *roster, const struct fact *fact,
         case FACT_HANG: return _hang_object (roster, fact, config);
         default: return NULL;
     }
+}
+
+void show_json_notify (struct step *step, char *text, bool last)
+{
+    if (text && rendezvous_config_notifies (step_config (step)) && !console_is_muted ())
+        notify_event (step_roster (step)->step.number, text, last);
+    free (text);
+}
+
+void show_json_tell (struct step *step, const struct fact *fact)
+{
+    const struct rendezvous_config *config = step_config (step);
+    char *text = NULL;
+
+    if (config->json || rendezvous_config_notifies (config))
+        text = _fact_object (step_roster (step), fact, config);
+    /* That of each minute is for the program alone. */
+    if (text && config->json && config->show && fact->kind != FACT_HEARTBEAT)
+        console_print (text);
+    show_json_notify (step, text, false);
 }
 
 /* What cannot be known, because no program says its steps, is null; then `running_s` is not. */
