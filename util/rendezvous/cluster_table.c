@@ -14,9 +14,9 @@ int cluster_table_nodes (const struct roster *roster)
 {
     int nodes = 0;
 
-    for (int i = 0; i < roster->tasks; i++)
-        if (roster->rank[i].node_index >= nodes)
-            nodes = roster->rank[i].node_index + 1;
+    EACH_RANK (rank, roster)
+        if (rank->node_index >= nodes)
+            nodes = rank->node_index + 1;
     return nodes;
 }
 
@@ -39,14 +39,13 @@ char *cluster_table (const struct roster *roster, const struct network_choice *c
               roster->tasks, roster->tasks == 1 ? "" : "s", nodes, nodes == 1 ? "" : "s",
               choice->network[0] ? ", network " : "", choice->network);
     table = table_create (title, headings, columns);
-    for (int i = 0; i < roster->tasks; i++) {
-        const struct rank *rank = &roster->rank[i];
+    EACH_RANK (rank, roster) {
         char number[16], role[CLUSTER_TABLE_ROLE_SIZE];
         struct address_text room;
 
         if (rank->replaced_by)
             continue;
-        snprintf (number, sizeof (number), "%d", i);
+        snprintf (number, sizeof (number), "%d", rank->number);
         table_add_row (table, (const char *const[]){ number, cluster_table_role (rank, role, sizeof (role)),
                                                      rank->node,
                                                      address_print_port (&rank->address, rank->port, &room),

@@ -69,12 +69,11 @@ char *end_text_table (const struct roster *roster, bool alone)
 
     snprintf (title, sizeof (title), "spank_tf: %s: how its tasks ended", roster->step.name);
     table = table_create (title, headings, 5);
-    for (int i = 0; i < roster->tasks; i++) {
-        const struct rank *rank = &roster->rank[i];
+    EACH_RANK (rank, roster) {
         struct exit_report_text room;
         char number[16], role[CLUSTER_TABLE_ROLE_SIZE], elapsed[40], how[192];
 
-        snprintf (number, sizeof (number), "%d", i);
+        snprintf (number, sizeof (number), "%d", rank->number);
         table_add_row (table, (const char *const[]){
                                   number, cluster_table_role (rank, role, sizeof (role)), rank->node,
                                   _elapsed (rank->end.elapsed_ms, elapsed, sizeof (elapsed)),
@@ -115,10 +114,10 @@ static void _add_early (char *buf, size_t size, const struct roster *roster, con
     char names[256], role[CLUSTER_TABLE_ROLE_SIZE];
     struct list_text list = { names, sizeof (names), ", ", 3, 0, 0 };
 
-    for (const struct rank *rank = roster->rank; rank < roster->rank + roster->tasks; rank++)
+    EACH_RANK (rank, roster)
         if (rank->place && rank->place->kind == RULES_PS)
             return;
-    for (const struct rank *rank = roster->rank; rank < roster->rank + roster->tasks; rank++)
+    EACH_RANK (rank, roster)
         if (rank_works (rank) && place_has_ended (rank->place) && !rank->lost
             && report_is_success (&rank->end.report) && end_is_before (&rank->end, &first->end))
             list_text_add (&list, cluster_table_role (rank, role, sizeof (role)));
@@ -217,8 +216,8 @@ static int _group_stacks (const struct roster *roster, struct stacks *group)
 {
     int groups = 0;
 
-    for (int i = 0; i < roster->tasks; i++) {
-        const char *text = _stack (&roster->rank[i]);
+    EACH_RANK (rank, roster) {
+        const char *text = _stack (rank);
         int g = 0;
 
         if (!text)
@@ -226,9 +225,9 @@ static int _group_stacks (const struct roster *roster, struct stacks *group)
         while (g < groups && strcmp (group[g].text, text) != 0)
             g++;
         if (g == groups)
-            group[groups++] = (struct stacks){ .text = text, .first = i, .since = NEVER };
+            group[groups++] = (struct stacks){ .text = text, .first = rank->number, .since = NEVER };
         group[g].tasks++;
-        group[g].since = moment_first (group[g].since, roster->rank[i].watch.since);
+        group[g].since = moment_first (group[g].since, rank->watch.since);
     }
     qsort (group, (size_t)groups, sizeof (*group), _compare_stacks);
     return groups;
@@ -283,9 +282,9 @@ int end_text_log_dirs (const struct roster *roster, char *buf, size_t size)
 
     if (!dir)
         return 0;
-    for (int i = 0; i < roster->tasks; i++)
-        if (roster->rank[i].log_dir)
-            dir[names++] = roster->rank[i].log_dir;
+    EACH_RANK (rank, roster)
+        if (rank->log_dir)
+            dir[names++] = rank->log_dir;
     qsort (dir, (size_t)names, sizeof (*dir), _compare_texts);
     list_text_add (&list, first);
     for (int i = 0; i < names; i++)

@@ -433,7 +433,7 @@ static bool _is_unstarted (const struct rank *rank)
 /* All tasks have ended; spares would not have started. */
 static bool _none_has_started (const struct roster *roster)
 {
-    for (const struct rank *rank = roster->rank; rank < roster->rank + roster->tasks; rank++)
+    EACH_RANK (rank, roster)
         if (rank->place && (rank->lost || !_is_unstarted (rank)))
             return false;
     return true;
@@ -443,8 +443,8 @@ static int _replacements (const struct roster *roster)
 {
     int count = 0;
 
-    for (int i = 0; i < roster->tasks; i++)
-        count += roster->rank[i].replaced_by && !roster->rank[i].suspect;
+    EACH_RANK (rank, roster)
+        count += rank->replaced_by && !rank->suspect;
     return count;
 }
 
@@ -623,7 +623,7 @@ static void _waited (const struct narrator *n, const struct fact *fact)
     char names[1024];
     struct list_text list = { names, sizeof (names), ", ", RANK_NAMES_MOST, 0, 0 };
 
-    for (const struct rank *rank = n->roster->rank; rank < n->roster->rank + n->roster->tasks; rank++)
+    EACH_RANK (rank, n->roster)
         if (rank->cut)
             rank_names_add (&list, rank);
     _say (n, ERROR, "srun killed the remaining tasks %d s after the first one ended (--wait): %s",

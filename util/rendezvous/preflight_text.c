@@ -70,7 +70,7 @@ const char *preflight_text_result (const struct roster *roster, const struct ran
     char item[RANK_NAME_SIZE + 64];
     bool stays = false;
 
-    for (const struct rank *r = roster->rank; r < roster->rank + roster->tasks; r++) {
+    EACH_RANK (r, roster) {
         if (strcmp (r->node, rank->node) != 0)
             continue;
         stays = stays || r->place;
@@ -90,11 +90,10 @@ const char *preflight_text_result (const struct roster *roster, const struct ran
 
 const struct rank *preflight_text_first (const struct roster *roster)
 {
-    const struct rank *r = roster->rank, *end = r + roster->tasks;
-
-    while (r < end && !r->check.checks)
-        r++;
-    return r < end ? r : NULL;
+    EACH_RANK (r, roster)
+        if (r->check.checks)
+            return r;
+    return NULL;
 }
 
 int preflight_text_alike (const struct roster *roster)
@@ -102,7 +101,7 @@ int preflight_text_alike (const struct roster *roster)
     const struct rank *first = preflight_text_first (roster);
     int nodes = 0;
 
-    for (const struct rank *r = first; r && r < roster->rank + roster->tasks; r++) {
+    EACH_RANK (r, roster) {
         if (!r->check.checks)
             continue;
         if (!r->suspect || r->check.found != first->check.found
@@ -117,7 +116,7 @@ const char *preflight_text_nodes (const struct roster *roster, const char *separ
 {
     struct list_text list = { buf, size, separator, 0, 0, 0 };
 
-    for (const struct rank *r = roster->rank; r < roster->rank + roster->tasks; r++)
+    EACH_RANK (r, roster)
         if (r->check.checks && r->suspect)
             list_text_add (&list, r->node);
     return list_text_end (&list);

@@ -34,9 +34,9 @@ static int _process_number (const struct processes *processes, const struct rost
 /* A component of a heterogeneous step has an SLURM_NTASKS of its own. */
 static bool _are_ranks (const struct processes *processes, const struct roster *roster)
 {
-    for (int i = 0; i < roster->tasks; i++)
-        if (_process_number (processes, roster, &roster->rank[i]) != i
-            || roster->rank[i].component_tasks != roster->tasks)
+    EACH_RANK (rank, roster)
+        if (_process_number (processes, roster, rank) != rank->number
+            || rank->component_tasks != roster->tasks)
             return false;
     return true;
 }
@@ -122,15 +122,13 @@ int processes_find (struct processes *processes, const struct roster *roster)
     int leader = -1, worker = -1, count = 0;
 
     memset (processes, 0, sizeof (*processes));
-    for (int i = 0; i < roster->tasks; i++) {
-        const struct rank *rank = &roster->rank[i];
-
+    EACH_RANK (rank, roster) {
         if (rank->place && rank->place->kind == RULES_PS)
             return 0;
         if (_leads (rank))
-            leader = i;
+            leader = rank->number;
         else if (_works (rank) && rank->place->index == 0)
-            worker = i;
+            worker = rank->number;
         count += _leads (rank) || _works (rank);
     }
     if (count == 0)

@@ -36,9 +36,9 @@ const char *rank_names_missing (const struct roster *roster, char *buf, size_t s
 {
     struct list_text list = { buf, size, ", ", RANK_NAMES_MOST, 0, 0 };
 
-    for (int i = 0; i < roster->tasks; i++)
-        if (roster->rank[i].launch != RANK_HERE)
-            rank_names_add (&list, &roster->rank[i]);
+    EACH_RANK (rank, roster)
+        if (rank->launch != RANK_HERE)
+            rank_names_add (&list, rank);
     return list_text_end (&list);
 }
 
@@ -46,9 +46,9 @@ const char *rank_names_gone (const struct roster *roster, char *buf, size_t size
 {
     struct list_text list = { buf, size, ", ", RANK_NAMES_MOST, 0, 0 };
 
-    for (int i = 0; i < roster->tasks; i++)
-        if (roster->rank[i].launch == RANK_GONE)
-            rank_names_add (&list, &roster->rank[i]);
+    EACH_RANK (rank, roster)
+        if (rank->launch == RANK_GONE)
+            rank_names_add (&list, rank);
     return list_text_end (&list);
 }
 
@@ -60,9 +60,9 @@ const char *rank_names_missing_nodes (const struct roster *roster, char *buf, si
     const struct layout *layout = &roster->layout;
     int *here = calloc ((size_t)layout->nodes + 1, sizeof (*here));
 
-    for (int i = 0; here && i < roster->tasks; i++)
-        if (roster->rank[i].launch == RANK_HERE && roster->rank[i].node_index < layout->nodes)
-            here[roster->rank[i].node_index]++;
+    EACH_RANK (rank, roster)
+        if (here && rank->launch == RANK_HERE && rank->node_index < layout->nodes)
+            here[rank->node_index]++;
     for (int n = 0; here && n < layout->nodes; n++)
         if (here[n] < layout->node[n].tasks)
             list_text_add (&list, layout->node[n].name);

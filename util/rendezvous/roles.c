@@ -172,9 +172,9 @@ int roles_assign (struct roles *roles, struct roster *roster, struct errtext *er
         return 0;
     if ((roles->lists == 1 ? _assign_list (&a, 0, 0, roster->tasks, err) : _assign_components (&a, err)) < 0)
         return -1;
-    for (int i = 0; i < roster->tasks; i++) {
-        roster->rank[i].index = _index (roster->rank, i);
-        rules_count (&count, roster->rank[i].role, 1, 0);
+    EACH_RANK (rank, roster) {
+        rank->index = _index (roster->rank, rank->number);
+        rules_count (&count, rank->role, 1, 0);
     }
     if (rules_check (&count, true, &why) < 0)
         return errtext_set (err, "%s has %s", roster->step.name, why.text);

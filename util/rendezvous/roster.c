@@ -75,7 +75,7 @@ int roster_set_places (struct roster *roster)
 {
     if (!(roster->place = calloc ((size_t)roster->tasks, sizeof (*roster->place))))
         return -1;
-    for (struct rank *rank = roster->rank; rank < roster->rank + roster->tasks; rank++) {
+    EACH_RANK (rank, roster) {
         if (rank->kind == RULES_SPARE)
             continue;
         rank->place = &roster->place[roster->places++];
@@ -184,13 +184,10 @@ static bool _has_interface (const struct rank *rank, const struct address *addre
 /* The first rank of the node has its interfaces. */
 static bool _is_of_node (const struct roster *roster, const struct rank *rank, const struct address *address)
 {
-    for (int i = 0; i < roster->tasks; i++) {
-        const struct rank *other = &roster->rank[i];
-
+    EACH_RANK (other, roster)
         if (other->interfaces > 0 && address_equal (&other->from, &rank->from)
             && strcmp (other->node, rank->node) == 0 && _has_interface (other, address))
             return true;
-    }
     return false;
 }
 

@@ -42,11 +42,11 @@ static json_t *_roles (const struct roster *roster)
 {
     json_t *roles = json_object ();
 
-    for (int i = 0; i < roster->tasks; i++) {
-        const char *role = rank_role (&roster->rank[i]);
+    EACH_RANK (rank, roster) {
+        const char *role = rank_role (rank);
         json_int_t before = json_integer_value (json_object_get (roles, role));
 
-        if (!roster->rank[i].replaced_by)
+        if (!rank->replaced_by)
             json_object_set_new (roles, role, json_integer (before + 1));
     }
     return roles;
@@ -180,8 +180,8 @@ char *show_json_start (const struct roster *roster, const struct network_choice 
     json_t *object = _object ("start", roster, config, config->restart.times), *tasks = json_array ();
 
     _add_text (object, "network", choice->network);
-    for (int i = 0; i < roster->tasks; i++)
-        json_array_append_new (tasks, _started (&roster->rank[i]));
+    EACH_RANK (rank, roster)
+        json_array_append_new (tasks, _started (rank));
     return _line (object, tasks, roster->tasks);
 }
 
@@ -275,7 +275,7 @@ static char *_suspect_object (const struct roster *roster, const struct rank *ra
     json_object_set_new (object, "node", json_string (rank->node));
     json_object_set_new (object, "item", json_string (preflight_text_item (rank)));
     _add_text (object, "reason", preflight_text_reason (rank, config, reason, sizeof (reason)));
-    for (const struct rank *r = roster->rank; r < roster->rank + roster->tasks; r++)
+    EACH_RANK (r, roster)
         if (strcmp (r->node, rank->node) == 0) {
             json_array_append_new (tasks, _task (r));
             count++;
@@ -379,7 +379,7 @@ char *show_json_end (const struct roster *roster, const struct rendezvous_config
     _add_requeue (object, fact);
     if (fact->ledger)
         json_object_set_new (object, "ledger", _ledger (fact->ledger));
-    for (int i = 0; i < roster->tasks; i++)
-        json_array_append_new (tasks, _task_end (&roster->rank[i]));
+    EACH_RANK (rank, roster)
+        json_array_append_new (tasks, _task_end (rank));
     return _line (object, tasks, roster->tasks);
 }

@@ -209,16 +209,16 @@ static int _list_addresses (struct step *step, struct errtext *err)
 
 static bool _is_one_node (const struct roster *roster)
 {
-    for (int i = 1; i < roster->tasks; i++)
-        if (strcmp (roster->rank[i].node, roster->rank[0].node) != 0)
+    EACH_RANK (rank, roster)
+        if (strcmp (rank->node, roster->rank[0].node) != 0)
             return false;
     return true;
 }
 
 static bool _is_proxied (const struct step *step)
 {
-    for (int i = 0; i < step->roster.tasks; i++)
-        if (step->roster.rank[i].proxied)
+    EACH_RANK (rank, &step->roster)
+        if (rank->proxied)
             return true;
     return false;
 }
@@ -278,10 +278,10 @@ static void _set_locality_notice (struct step *step)
     char nodes[320];
     struct list_text list = { nodes, sizeof (nodes), ", ", 1, 0, 0 };
 
-    for (int i = 0; i < step->roster.tasks; i++)
-        if (step->roster.rank[i].locality_error) {
-            list_text_add (&list, step->roster.rank[i].node);
-            error = error ? error : step->roster.rank[i].locality_error;
+    EACH_RANK (rank, &step->roster)
+        if (rank->locality_error) {
+            list_text_add (&list, rank->node);
+            error = error ? error : rank->locality_error;
         }
     if (error)
         errtext_set (_next_notice (step),
@@ -297,9 +297,8 @@ static void _set_local_rank_notice (struct step *step)
 {
     char name[RANK_NAME_SIZE];
 
-    for (int i = 0; i < step->roster.tasks; i++) {
-        const struct rank *rank = &step->roster.rank[i];
-        const struct process_place *place = &step->processes.place[i];
+    EACH_RANK (rank, &step->roster) {
+        const struct process_place *place = &step->processes.place[rank->number];
         int gpus = rank->gpus, local = place->local;
 
         if (gpus == 0 || local < gpus || place->number >= step->processes.count)
@@ -350,7 +349,7 @@ static int _set_replaced_notice (struct step *step, struct errtext *err)
     char names[320];
     struct list_text list = { names, sizeof (names), ", ", 0, 0, 0 };
 
-    for (const struct rank *rank = step->roster.rank; rank < step->roster.rank + step->roster.tasks; rank++)
+    EACH_RANK (rank, &step->roster)
         if (rank->users && rank->place && !_add_replaced (step, rank, &replaced))
             return errtext_set (err, "%s", strerror (ENOMEM));
     for (const struct variable *v = variable_table; v->name; v++)
@@ -370,7 +369,7 @@ static void _set_own_name_notice (struct step *step)
     char nodes[512], item[REGISTRATION_MAX_NODE + OWN_NAME_TEXT + 8], text[OWN_NAME_TEXT];
     struct list_text list = { nodes, sizeof (nodes), ", ", 4, 0, 0 };
 
-    for (const struct rank *rank = step->roster.rank; rank < step->roster.rank + step->roster.tasks; rank++)
+    EACH_RANK (rank, &step->roster)
         if (rank->own_name) {
             snprintf (item, sizeof (item), "%s (%s)", rank->node, own_name_explain (text, rank->own_name));
             list_text_add (&list, item);
@@ -389,7 +388,7 @@ static void _set_log_dir_notice (struct step *step)
     char nodes[320];
     struct list_text list = { nodes, sizeof (nodes), ", ", 4, 0, 0 };
 
-    for (const struct rank *rank = step->roster.rank; rank < step->roster.rank + step->roster.tasks; rank++)
+    EACH_RANK (rank, &step->roster)
         if (rank->log_dir_private && (!last || strcmp (last->node, rank->node) != 0)) {
             list_text_add (&list, rank->node);
             last = rank;
@@ -439,13 +438,10 @@ int step_supervise (struct step *step, struct errtext *err)
 {
     char name[RANK_NAME_SIZE];
 
-    for (int i = 0; i < step->roster.tasks; i++) {
-        const char *error = step->roster.rank[i].supervisor_error;
-
-        if (error)
-            return errtext_set (err, "%s: %s: %s", step->roster.step.name,
-                                rank_name (&step->roster.rank[i], name), error);
-    }
+    EACH_RANK (rank, &step->roster)
+        if (rank->supervisor_error)
+            return errtext_set (err, "%s: %s: %s", step->roster.step.name, rank_name (rank, name),
+                                rank->supervisor_error);
     step->supervised = true;
     return 0;
 }
@@ -470,7 +466,7 @@ const struct network_choice *step_choice (const struct step *step)
 /* One that is lost may return. */
 static bool _has_spare (const struct roster *roster)
 {
-    for (const struct rank *rank = roster->rank; rank < roster->rank + roster->tasks; rank++)
+    EACH_RANK (rank, roster)
         if (!rank->place && !rank->released)
             return true;
     return false;

@@ -44,17 +44,18 @@ static bool _note_wire (struct server *server)
     const struct roster *roster = step_roster (server->step);
     bool changed = false;
 
-    for (int i = 0; i < roster->tasks; i++) {
-        struct wire wire = _wire (&roster->rank[i]);
+    EACH_RANK (rank, roster) {
+        struct wire wire = _wire (rank), *known = &server->wire[rank->number];
 
-        if (wire.link == server->wire[i].link && wire.silent == server->wire[i].silent)
+        if (wire.link == known->link && wire.silent == known->silent)
             continue;
-        server->wire[i] = wire;
+        *known = wire;
         changed = true;
-        journal_add (server->journal,
-                     &(struct journal_entry){
-                         .kind = JOURNAL_WIRE, .rank = i, .number = (int)wire.link, .silent = wire.silent },
-                     NULL);
+        journal_add (
+            server->journal,
+            &(struct journal_entry){
+                .kind = JOURNAL_WIRE, .rank = rank->number, .number = (int)wire.link, .silent = wire.silent },
+            NULL);
     }
     return changed;
 }
@@ -228,9 +229,7 @@ static void _send_goals (struct server *server)
 
     if (server->leaves && may_leave)
         console_give_up ();
-    for (int i = 0; i < roster->tasks; i++) {
-        struct rank *rank = &roster->rank[i];
-
+    EACH_RANK (rank, roster) {
         if (job_tells (server->job, rank, may_leave, &goal, &begins)) {
             goal.check.sent = time (NULL);
             _send_goal (server, rank->peer, &goal, begins);
@@ -248,9 +247,9 @@ static bool _change_places (struct server *server, const struct rank *spare)
     const struct roster *roster = step_roster (server->step);
     struct errtext err;
 
-    for (int i = 0; i < roster->tasks; i++)
-        if (roster->rank[i].peer && peer_is_sending (roster->rank[i].peer))
-            _break (server, roster->rank[i].peer);
+    EACH_RANK (rank, roster)
+        if (rank->peer && peer_is_sending (rank->peer))
+            _break (server, rank->peer);
     if (step_change (server->step, &err) == 0)
         return true;
     /* The restart of all is given up. */
@@ -309,10 +308,9 @@ static void _ask_heard (struct server *server)
     if (server->config.lost_after == 0 || server->now - server->asked_heard < HEARD_MS)
         return;
     server->asked_heard = server->now;
-    for (int i = 0; i < roster->tasks; i++)
-        if (roster->rank[i].peer)
-            roster->rank[i].silent =
-                _silence_ms (server, roster->rank[i].peer) > silence_long_ms (server->config.lost_after);
+    EACH_RANK (rank, roster)
+        if (rank->peer)
+            rank->silent = _silence_ms (server, rank->peer) > silence_long_ms (server->config.lost_after);
 }
 
 void supervisors_lose (struct server *server, struct peer *peer, int ms)
@@ -341,13 +339,10 @@ static void _break_silent (struct server *server)
 {
     const struct roster *roster = step_roster (server->step);
 
-    for (int i = 0; i < roster->tasks; i++) {
-        struct peer *peer = roster->rank[i].peer;
-        bool silent = peer && roster->rank[i].silent;
-
-        if (silent && _silence_ms (server, peer) >= server->config.lost_after * SECOND_MS)
-            _break (server, peer);
-    }
+    EACH_RANK (rank, roster)
+        if (rank->peer && rank->silent
+            && _silence_ms (server, rank->peer) >= server->config.lost_after * SECOND_MS)
+            _break (server, rank->peer);
 }
 
 /*
@@ -466,18 +461,18 @@ void supervisors_revive (struct server *server)
 {
     const struct roster *roster = step_roster (server->step);
 
-    for (int i = 0; i < roster->tasks; i++) {
-        struct rank *rank = &roster->rank[i];
+    EACH_RANK (rank, roster) {
         bool linked = rank->link != LINK_NONE;
 
         rank->link = LINK_NONE;
         /* The one before may have been killed as it was about to write down a connection, or its end. */
         if (!linked && (rank->away != NEVER || !rank_is_supervised (rank)))
             continue;
-        _take (server,
-               (struct journal_entry){
-                   .kind = JOURNAL_ABSENT, .rank = i, .number = JOB_RESET_MS, .heard = server->now },
-               NULL);
+        _take (
+            server,
+            (struct journal_entry){
+                .kind = JOURNAL_ABSENT, .rank = rank->number, .number = JOB_RESET_MS, .heard = server->now },
+            NULL);
     }
     _perform (server);
     /* The answer to what the one before has asked does not come. */

@@ -93,8 +93,8 @@ static bool _is_done (const struct server *server)
 
     if (!server->resolved || server->refused || server->job || roster_missing (roster))
         return false;
-    for (int i = 0; i < roster->tasks; i++)
-        if (roster->rank[i].peer)
+    EACH_RANK (rank, roster)
+        if (rank->peer)
             return false;
     return true;
 }
