@@ -1026,7 +1026,7 @@ static void exit_and_leave (int rank, int fd, int code)
     assert_int_equal (frame_send (frame, fd, NULL), 0);
     frame_destroy (frame);
     supervisors_receive (&server, rank_of (rank)->peer);
-    for (supervisors_check (&server); server.leaves; supervisors_check (&server))
+    for (supervisors_check (&server); server.leaves_due != NEVER; supervisors_check (&server))
         poll (NULL, 0, 1);
     assert_int_equal (frame_read (&reader, fd, &frame, NULL), 1);
     frame_reader_clear (&reader);

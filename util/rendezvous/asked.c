@@ -96,9 +96,10 @@ static void _answer_asker (const struct server *server, int fd)
     }
 }
 
-bool asked_answer_one (const struct server *server, int listener)
+/* False if there was none. */
+static bool _answer_one (const struct server *server)
 {
-    int fd = accept4 (listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    int fd = accept4 (STDIN_FILENO, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
     if (fd < 0)
         return false;
@@ -114,7 +115,7 @@ static _Noreturn void _answer_askers (const struct server *server)
     /* Whatever it waits for, also a descriptor of an asker's that blocks when it is closed. */
     setitimer (ITIMER_REAL, &time, NULL);
     do
-        while (asked_answer_one (server, STDIN_FILENO))
+        while (_answer_one (server))
             ;
     while (deadline_wait (STDIN_FILENO, POLLIN, deadline_in_ms (STAY_MS)));
     _exit (0);

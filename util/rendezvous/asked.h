@@ -10,9 +10,6 @@
 #ifndef TF_ASKED_H
 #define TF_ASKED_H
 
-#include <stdbool.h>
-#include <sys/types.h>
-
 #include "common/deadline.h"
 
 /* What a child has for all askers that are waiting. */
@@ -32,8 +29,5 @@ void asked_check (struct server *server);
 struct deadline asked_next (const struct server *server);
 
 void asked_end (struct server *server);
-
-/* For tests. Answer one asker, who is accepted on this socket. False if there was none. */
-bool asked_answer_one (const struct server *server, int listener);
 
 #endif

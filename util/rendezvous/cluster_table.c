@@ -20,9 +20,9 @@ int cluster_table_nodes (const struct roster *roster)
     return nodes;
 }
 
-const char *cluster_table_role (const struct rank *rank, char *buf, size_t size)
+const char *cluster_table_role (const struct rank *rank, char buf[CLUSTER_TABLE_ROLE_SIZE])
 {
-    snprintf (buf, size, "%s %d", rank_role (rank), rank_index (rank));
+    snprintf (buf, CLUSTER_TABLE_ROLE_SIZE, "%s %d", rank_role (rank), rank_index (rank));
     return buf;
 }
 
@@ -46,8 +46,7 @@ char *cluster_table (const struct roster *roster, const struct network_choice *c
         if (rank->replaced_by)
             continue;
         snprintf (number, sizeof (number), "%d", rank->number);
-        table_add_row (table, (const char *const[]){ number, cluster_table_role (rank, role, sizeof (role)),
-                                                     rank->node,
+        table_add_row (table, (const char *const[]){ number, cluster_table_role (rank, role), rank->node,
                                                      address_print_port (&rank->address, rank->port, &room),
                                                      rank->chosen_interface });
     }

@@ -18,6 +18,6 @@ int cluster_table_nodes (const struct roster *roster);
 
 /* A role and its index, "worker 12", as tables show it. */
 #define CLUSTER_TABLE_ROLE_SIZE 80
-const char *cluster_table_role (const struct rank *rank, char *buf, size_t size);
+const char *cluster_table_role (const struct rank *rank, char buf[CLUSTER_TABLE_ROLE_SIZE]);
 
 #endif

@@ -75,7 +75,7 @@ char *end_text_table (const struct roster *roster, bool alone)
 
         snprintf (number, sizeof (number), "%d", rank->number);
         table_add_row (table, (const char *const[]){
-                                  number, cluster_table_role (rank, role, sizeof (role)), rank->node,
+                                  number, cluster_table_role (rank, role), rank->node,
                                   _elapsed (rank->end.elapsed_ms, elapsed, sizeof (elapsed)),
                                   _with_more (rank, _how (rank, true, &room), alone, how, sizeof (how)) });
     }
@@ -120,7 +120,7 @@ static void _add_early (char *buf, size_t size, const struct roster *roster, con
     EACH_RANK (rank, roster)
         if (rank_works (rank) && place_has_ended (rank->place) && !rank->lost
             && report_is_success (&rank->end.report) && end_is_before (&rank->end, &first->end))
-            list_text_add (&list, cluster_table_role (rank, role, sizeof (role)));
+            list_text_add (&list, cluster_table_role (rank, role));
     if (list.named > 0)
         snprintf (buf, size, "; %s had ended with 0 before", list_text_end (&list));
 }
@@ -157,8 +157,8 @@ static int _describe_traceback (const struct roster *roster, const struct rank *
         || (rank == failed && failure && strcmp (failure->text, rank->traceback.text) == 0))
         return snprintf (buf, size, "%s", first);
     end_text_traceback (rank, text, sizeof (text));
-    return snprintf (buf, size, "%s (%s) printed a traceback %s; %s",
-                     cluster_table_role (rank, role, sizeof (role)), rank->node, text, first);
+    return snprintf (buf, size, "%s (%s) printed a traceback %s; %s", cluster_table_role (rank, role),
+                     rank->node, text, first);
 }
 
 const char *end_text_failure (const struct roster *roster, char *buf, size_t size)
@@ -173,9 +173,8 @@ const char *end_text_failure (const struct roster *roster, char *buf, size_t siz
         return NULL;
     failure = rank->end.failure;
     used = _describe_traceback (roster, rank, buf, size);
-    used += snprintf (buf + used, size - (size_t)used, "%s (%s) at %s, %s",
-                      cluster_table_role (rank, role, sizeof (role)), rank->node,
-                      wall_clock_print (traceback_failed_at (rank), at, sizeof (at)),
+    used += snprintf (buf + used, size - (size_t)used, "%s (%s) at %s, %s", cluster_table_role (rank, role),
+                      rank->node, wall_clock_print (traceback_failed_at (rank), at, sizeof (at)),
                       ends_has_saved (&rank->end) ? end_text_saved (&rank->end.report, saved, sizeof (saved))
                                                   : _how (rank, false, &room));
     if (failure && failure->cause.kind != CAUSE_NONE)
@@ -246,7 +245,7 @@ static void _describe_stacks (const struct roster *roster, const struct stacks *
         const char *text = _stack (&roster->rank[i]);
 
         if (text && strcmp (text, group->text) == 0)
-            list_text_add (&list, cluster_table_role (&roster->rank[i], role, sizeof (role)));
+            list_text_add (&list, cluster_table_role (&roster->rank[i], role));
     }
     snprintf (buf, size, "%s: %s", list.named > 0 ? list_text_end (&list) : names, group->text);
 }

@@ -163,9 +163,9 @@ static void _refused (const struct narrator *n)
     char nodes[1024],
         action[1088] = "One cause for all nodes is likely, such as a wrong path or a firewall. Fix it,";
 
-    preflight_text_nodes (n->roster, ",", nodes, sizeof (nodes));
     if (preflight_text_alike (n->roster) == 0)
-        snprintf (action, sizeof (action), "Leave bad nodes out (--exclude=%s), add spares,", nodes);
+        snprintf (action, sizeof (action), "Leave bad nodes out (--exclude=%s), add spares,",
+                  preflight_text_nodes (n->roster, nodes, sizeof (nodes)));
     _say (n, ERROR,
           "the preflight has refused the step, and no program was started (exit code %d). %s or use "
           "--tf-preflight=warn",

@@ -112,9 +112,9 @@ int preflight_text_alike (const struct roster *roster)
     return nodes > 1 ? nodes : 0;
 }
 
-const char *preflight_text_nodes (const struct roster *roster, const char *separator, char *buf, size_t size)
+const char *preflight_text_nodes (const struct roster *roster, char *buf, size_t size)
 {
-    struct list_text list = { buf, size, separator, 0, 0, 0 };
+    struct list_text list = { buf, size, ",", 0, 0, 0 };
 
     EACH_RANK (r, roster)
         if (r->check.checks && r->suspect)

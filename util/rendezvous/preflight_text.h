@@ -31,7 +31,7 @@ const struct rank *preflight_text_first (const struct roster *roster);
 /* So many nodes were checked, and a check has found the same on all of them; 0: not so. */
 int preflight_text_alike (const struct roster *roster);
 
-/* "n3, n7": the nodes that have not passed, and whose tasks have no spare. Returns buf. */
-const char *preflight_text_nodes (const struct roster *roster, const char *separator, char *buf, size_t size);
+/* "n3,n7": the nodes that have not passed. Returns buf. */
+const char *preflight_text_nodes (const struct roster *roster, char *buf, size_t size);
 
 #endif

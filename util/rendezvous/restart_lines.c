@@ -28,7 +28,6 @@ struct line {
 
 struct restart_lines {
     struct step *step;
-    const struct rendezvous_config *config;
     int count;
     struct line line[];         /* in the order of the first ends; a rank is in one */
 };
@@ -41,7 +40,6 @@ struct restart_lines *restart_lines_create (struct step *step)
     if (!l)
         return NULL;
     l->step = step;
-    l->config = step_config (step);
     return l;
 }
 
@@ -62,19 +60,19 @@ void restart_lines_destroy (struct restart_lines *l)
 
 /* What is decided, as a text. */
 
-static void _all (struct errtext *text, const struct restart_lines *l, const struct fact *fact)
+static void _all (struct errtext *text, const struct rendezvous_config *c, const struct fact *fact)
 {
     struct errtext others = { "" };
 
     if (restart_rule_saved (&fact->report))
-        errtext_set (&others, " The other tasks have %d s to exit.", l->config->stop_grace);
+        errtext_set (&others, " The other tasks have %d s to exit.", c->stop_grace);
     errtext_set (text, ".%s Restarting all tasks in %d s (restarts left without progress: %d)", others.text,
                  fact->pause, fact->left);
 }
 
-static void _final (struct errtext *text, const struct restart_lines *l, const struct exit_report *report)
+static void _final (struct errtext *text, const struct rendezvous_config *c, const struct exit_report *report)
 {
-    struct restart_rule any = l->config->restart;
+    struct restart_rule any = c->restart;
     struct exit_report_text how;
 
     any.any = true;
@@ -117,30 +115,30 @@ static void _asked (struct errtext *text, const struct fact *fact)
                  signal_name (fact->asked_signal, name, sizeof (name)), at);
 }
 
-static void _used_up (struct errtext *text, const struct restart_lines *l, const struct fact *fact)
+static void _used_up (struct errtext *text, const struct rendezvous_config *c, const struct fact *fact)
 {
     char last[64] = "";
 
     if (fact->step > 0)
         snprintf (last, sizeof (last), " (last training step: %d)", fact->step);
-    if (fact->row >= l->config->restart.times)
+    if (fact->row >= c->restart.times)
         errtext_set (text, ". Not restarted: %d restart%s without progress%s", fact->row,
                      fact->row == 1 ? "" : "s in a row", last);
     else
         errtext_set (text, ". Not restarted: the step has had its %d restarts%s",
-                     restart_rule_total (&l->config->restart), last);
+                     restart_rule_total (&c->restart), last);
 }
 
-static void _set_text (struct errtext *text, const struct restart_lines *l, const struct fact *fact)
+static void _set_text (struct errtext *text, const struct rendezvous_config *c, const struct fact *fact)
 {
     switch (fact->decision) {
         case DECISION_NONE: break;
         case DECISION_ONE:
             errtext_set (text, "%d s (restarts left without progress: %d)", fact->pause, fact->left);
             break;
-        case DECISION_ALL: _all (text, l, fact); break;
-        case DECISION_FINAL: _final (text, l, &fact->report); break;
-        case DECISION_USED_UP: _used_up (text, l, fact); break;
+        case DECISION_ALL: _all (text, c, fact); break;
+        case DECISION_FINAL: _final (text, c, &fact->report); break;
+        case DECISION_USED_UP: _used_up (text, c, fact); break;
         case DECISION_CANNOT: _cannot (text, fact); break;
         case DECISION_ASKED: _asked (text, fact); break;
         case DECISION_LATE:
@@ -249,7 +247,7 @@ static struct line *_line_for (struct restart_lines *l, const struct fact *fact)
     struct line new = { .fact = *fact };
     struct errtext text;
 
-    _set_text (&text, l, fact);
+    _set_text (&text, step_config (l->step), fact);
     for (struct line *line = l->line; line < l->line + l->count; line++)
         if (line->fact.decision == fact->decision && strcmp (line->text, text.text) == 0)
             return line;

@@ -15,7 +15,6 @@
 
 struct roles {
     const struct rendezvous_config *config;
-    bool assigned;              /* every rank has its role */
     size_t lists;               /* one for the step, or one for each component */
     struct tasklist *list[];
 };
@@ -161,14 +160,14 @@ static int _index (const struct rank *rank, int number)
     return 0;
 }
 
-int roles_assign (struct roles *roles, struct roster *roster, struct errtext *err)
+int roles_assign (const struct roles *roles, struct roster *roster, struct errtext *err)
 {
     const struct assignment a = { roles, roster };
     bool needs_ranks = roles->lists > 1 || roles->config->list[0].per_node;
     struct rules_count count = { 0 };
     struct errtext why;
 
-    if (roles->assigned || (needs_ranks && roster_missing (roster) > 0))
+    if (roster->place || (needs_ranks && roster_missing (roster) > 0))
         return 0;
     if ((roles->lists == 1 ? _assign_list (&a, 0, 0, roster->tasks, err) : _assign_components (&a, err)) < 0)
         return -1;
@@ -178,8 +177,5 @@ int roles_assign (struct roles *roles, struct roster *roster, struct errtext *er
     }
     if (rules_check (&count, true, &why) < 0)
         return errtext_set (err, "%s has %s", roster->step.name, why.text);
-    if (roster_set_places (roster) < 0)
-        return errtext_set (err, "%s", strerror (ENOMEM));
-    roles->assigned = true;
-    return 0;
+    return roster_set_places (roster) < 0 ? errtext_set (err, "%s", strerror (ENOMEM)) : 0;
 }

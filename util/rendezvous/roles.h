@@ -24,6 +24,6 @@ void roles_destroy (struct roles *roles);
  * has registered: it is done once, when the lists need no more facts, some all ranks and some only their
  * number. -1 and err if a list does not fit the step, or if TensorFlow does not accept such a cluster.
  */
-int roles_assign (struct roles *roles, struct roster *roster, struct errtext *err);
+int roles_assign (const struct roles *roles, struct roster *roster, struct errtext *err);
 
 #endif

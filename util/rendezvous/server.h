@@ -77,8 +77,7 @@ struct server {
     struct deadline revived; /* when to say that this is not the first tf-rendezvous */
     struct wire *wire; /* what the job knows of each rank's link; or NULL */
     bool timed; /* the job knows what time it is since its last input */
-    bool leaves; /* a supervisor is to, and is told when what was told before is written, */
-    int64_t leaves_due; /* ... or then */
+    int64_t leaves_due; /* a supervisor is to leave when what was told before is written, or then; or NEVER */
 };
 
 #endif

@@ -32,8 +32,6 @@ struct step {
     struct network_choice choice;
     struct dictionary *dictionary;
     struct processes processes;
-    struct address_text coordinator;    /* of the processes, with its port */
-    struct address_text master;         /* without it, and without brackets */
     struct errtext notice[6];           /* step_notice () */
     int notices;
     char *numbers;                      /* slurm_numbers (), or NULL: Slurm's own stay */
@@ -249,11 +247,9 @@ static int _find_processes (struct step *step, struct errtext *err)
 
     if (processes_find (&step->processes, &step->roster) < 0)
         return errtext_set (err, "%s", strerror (ENOMEM));
-    first = &step->roster.rank[step->processes.coordinator];
-    address_print_port (&first->address, first->port, &step->coordinator);
     if (step->processes.count == 0)
         return 0;
-    address_print (&first->address, &step->master);
+    first = &step->roster.rank[step->processes.coordinator];
     step->torch = step->config->frameworks & FRAMEWORK_TORCH
                   || (step->config->frameworks & FRAMEWORK_TORCH_AUTO && step->processes.count > 1);
     if (step->config->frameworks & FRAMEWORK_TORCH && _require_torch (step, first, err) < 0)
@@ -505,7 +501,7 @@ int step_answer (const struct step *step, const struct rank *rank, const struct 
     /* A spare may get the place of one that is watched. */
     bool watched = step->supervised && (rank_works (rank) || !rank->place);
     struct dictionary_tail tail;
-    struct address_text room;
+    struct address_text room, coordinator, master;
     struct answer answer = {
         .role = beside_name (rank_role (rank)),
         .index = rank_index (rank),
@@ -519,13 +515,13 @@ int step_answer (const struct step *step, const struct rank *rank, const struct 
         .torch = torch,
         /* A spare may become process 0. */
         .keep_master_port = rank->master_port && (torch ? process == 0 : !rank->place),
-        .master_address = step->master.text,
+        .master_address = address_print (&process_0->address, &master),
         /* A script that uses PyTorch seldom has another server, for which the second port is. */
         .master_port = process_0->master_port ? process_0->master_port : process_0->port,
         .local_process = place->local,
         .local_processes = place->locals,
         .group = place->group,
-        .coordinator = step->coordinator.text,
+        .coordinator = address_print_port (&process_0->address, process_0->port, &coordinator),
         .process = process,
         .numbered = step->numbers && rank->place,
         .number = place->number,

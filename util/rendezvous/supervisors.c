@@ -139,6 +139,7 @@ int supervisors_begin (struct server *server, struct errtext *err)
     struct errtext why;
     int rc = 0;
 
+    server->leaves_due = NEVER;
     server->wire = calloc ((size_t)roster->tasks, sizeof (*server->wire));
     if (!job || !server->wire || !(server->lines = restart_lines_create (server->step))) {
         supervisors_end (server);
@@ -218,7 +219,7 @@ static bool _may_leave (const struct server *server)
 
     if (requeuer_is_busy (&server->requeuer))
         return false;
-    return (server->leaves && server->now >= server->leaves_due) || (console_is_written () && !busy);
+    return server->now >= server->leaves_due || (console_is_written () && !busy);
 }
 
 static void _send_goals (struct server *server)
@@ -227,7 +228,7 @@ static void _send_goals (struct server *server)
     bool may_leave = _may_leave (server), leaves = false, begins;
     struct goal goal;
 
-    if (server->leaves && may_leave)
+    if (server->leaves_due != NEVER && may_leave)
         console_give_up ();
     EACH_RANK (rank, roster) {
         if (job_tells (server->job, rank, may_leave, &goal, &begins)) {
@@ -236,9 +237,7 @@ static void _send_goals (struct server *server)
         } else
             leaves = leaves || (goal.leave && rank->link == LINK_UP && !rank->told.leave);
     }
-    if (leaves && !server->leaves)
-        server->leaves_due = server->now + LEAVES_MS;
-    server->leaves = leaves;
+    server->leaves_due = leaves ? moment_first (server->leaves_due, server->now + LEAVES_MS) : NEVER;
 }
 
 /* Ranks have new places. Answers that are on their way are in the dictionary that is going to be freed. */
@@ -487,7 +486,9 @@ struct deadline supervisors_next (const struct server *server)
     if (!server->job)
         return deadline_never ();
     next = _due (server);
-    return (struct deadline){ server->leaves ? moment_first (next, server->now + LEAVES_LOOK_MS) : next };
+    if (server->leaves_due != NEVER)
+        next = moment_first (next, server->now + LEAVES_LOOK_MS);
+    return (struct deadline){ next };
 }
 
 struct deadline supervisors_look (const struct server *server)
