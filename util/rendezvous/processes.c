@@ -100,21 +100,23 @@ static int _set_places (struct processes *processes, const struct roster *roster
     int count = 0, others = processes->count;
 
     processes->place = calloc ((size_t)roster->tasks, sizeof (*processes->place));
-    processes->rank = calloc ((size_t)processes->count, sizeof (*processes->rank));
-    for (int i = 0; found && processes->place && processes->rank && i < roster->tasks; i++) {
-        const struct rank *rank = &roster->rank[i];
+    if (!found || !processes->place) {
+        free (found);
+        return -1;
+    }
+    EACH_RANK (rank, roster) {
         int number = _process_number (processes, roster, rank);
 
-        processes->place[i].number = -1;
-        if (number >= 0)
-            processes->rank[number] = i;
-        if (number >= 0 || rank->place)
-            found[count++] = (struct found){ rank->node, number < 0 ? others++ : number, i, number >= 0 };
+        processes->place[rank->number].number = -1;
+        if (rank->place)
+            found[count++] = (struct found){ .node = rank->node,
+                                             .number = number < 0 ? others++ : number,
+                                             .rank = rank->number,
+                                             .is_process = number >= 0 };
     }
-    if (found && processes->place && processes->rank)
-        _find_places (processes->place, found, count);
+    _find_places (processes->place, found, count);
     free (found);
-    return count > 0 ? 0 : -1;
+    return 0;
 }
 
 int processes_find (struct processes *processes, const struct roster *roster)
@@ -142,6 +144,5 @@ int processes_find (struct processes *processes, const struct roster *roster)
 void processes_clear (struct processes *processes)
 {
     free (processes->place);
-    free (processes->rank);
     *processes = (struct processes){ 0 };
 }

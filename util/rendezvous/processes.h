@@ -18,7 +18,8 @@
 struct process_place {
     int number;         /* of the task: that of its process, if it is one; -1: a spare */
     int local, locals;  /* its number among the tasks of its node, and how many processes the node has */
-    int group;          /* the number of its node, in the order of the first tasks of each */
+    int group;          /* the number of its node, in the order of the first tasks of each: first those with
+                           processes */
 };
 
 struct processes {
@@ -30,7 +31,6 @@ struct processes {
      */
     bool are_ranks;
     struct process_place *place;    /* by rank; NULL if the step has no processes */
-    int *rank;                      /* by number; likewise */
 };
 
 /*

@@ -6,24 +6,29 @@
 #ifndef TF_ROLES_H
 #define TF_ROLES_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "common/errtext.h"
+#include "common/tasklist.h"
 #include "protocol/rendezvous_config.h"
 #include "roster.h"
 
-struct roles;
+struct roles {
+    const struct rendezvous_config *config;
+    struct roster *roster;
+    struct tasklist *list[RENDEZVOUS_CONFIG_MAX_LISTS]; /* one for the step, or one for each component */
+};
 
-/* -1 and err if a list is malformed. The configuration must live as long. */
-int roles_create (struct roles **rp, const struct rendezvous_config *config, struct errtext *err);
-void roles_destroy (struct roles *roles);
+/* The configuration and the roster must live as long. -1 and err if a list is malformed; then clear it. */
+int roles_parse (struct roles *roles, const struct rendezvous_config *config, struct roster *roster,
+                 struct errtext *err);
+
+/* A zeroed one is empty. */
+void roles_clear (struct roles *roles);
 
 /*
  * Give every rank its role, which lives as long as `roles`, and its index. To be called whenever a rank
  * has registered: it is done once, when the lists need no more facts, some all ranks and some only their
  * number. -1 and err if a list does not fit the step, or if TensorFlow does not accept such a cluster.
  */
-int roles_assign (const struct roles *roles, struct roster *roster, struct errtext *err);
+int roles_assign (const struct roles *roles, struct errtext *err);
 
 #endif

@@ -38,16 +38,19 @@ static int _find_nodes (struct nodes *nodes, const struct processes *processes, 
         .name = calloc ((size_t)processes->count, sizeof (*nodes->name)),
         .processes = calloc ((size_t)processes->count, sizeof (*nodes->processes)),
     };
-    for (int i = 0; nodes->name && nodes->processes && i < processes->count; i++) {
-        const struct process_place *place = &processes->place[processes->rank[i]];
+    if (!nodes->name || !nodes->processes)
+        return -1;
+    EACH_RANK (rank, roster) {
+        const struct process_place *place = &processes->place[rank->number];
 
-        if (place->local > 0)
+        if (place->local > 0 || place->locals == 0)
             continue;
-        nodes->name[nodes->count] = roster->rank[processes->rank[i]].node;
-        nodes->processes[nodes->count++] = place->locals;
+        nodes->name[place->group] = rank->node;
+        nodes->processes[place->group] = place->locals;
+        nodes->count++;
         nodes->most = place->locals > nodes->most ? place->locals : nodes->most;
     }
-    return nodes->name && nodes->processes ? 0 : -1;
+    return 0;
 }
 
 /* Where the number begins that ends a name. */

@@ -27,7 +27,7 @@
 struct step {
     const struct rendezvous_config *config;
     struct roster roster;
-    struct roles *roles;
+    struct roles roles;
     struct network_wish wish;
     struct network_choice choice;
     struct dictionary *dictionary;
@@ -57,7 +57,8 @@ int step_create (struct step **sp, const struct rendezvous_config *config, struc
         return errtext_set (err, "%s", strerror (ENOMEM));
     step->config = config;
     roster_set_step (&step->roster, config->step ? config->step : "?", config->array);
-    if (roles_create (&step->roles, config, err) < 0 || _set_wish (&step->wish, config, err) < 0) {
+    if (roles_parse (&step->roles, config, &step->roster, err) < 0
+        || _set_wish (&step->wish, config, err) < 0) {
         step_destroy (step);
         return -1;
     }
@@ -70,7 +71,7 @@ void step_destroy (struct step *step)
     if (!step)
         return;
     roster_clear (&step->roster);
-    roles_destroy (step->roles);
+    roles_clear (&step->roles);
     dictionary_destroy (step->dictionary);
     processes_clear (&step->processes);
     free (step->numbers);
@@ -126,7 +127,7 @@ enum step_verdict step_add (struct step *step, const struct registration *regist
         errtext_set (err, "%s", strerror (ENOMEM));
         return STEP_REFUSED;
     }
-    if (roles_assign (step->roles, roster, err) < 0)
+    if (roles_assign (&step->roles, err) < 0)
         return STEP_REFUSED;
     if (registration->error) {
         errtext_set (err, "%s: %s: %s", step->roster.step.name,
@@ -414,7 +415,7 @@ static int _set_notices (struct step *step, struct errtext *err)
 
 int step_resolve (struct step *step, const struct host *own, struct errtext *err)
 {
-    if (roles_assign (step->roles, &step->roster, err) < 0 || _choose_addresses (step, own, err) < 0
+    if (roles_assign (&step->roles, err) < 0 || _choose_addresses (step, own, err) < 0
         || (_is_proxied (step) && _list_addresses (step, err) < 0))
         return -1;
     if (_build_dictionary (step, err) < 0 || _find_processes (step, err) < 0)
