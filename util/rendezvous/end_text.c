@@ -131,13 +131,14 @@ const char *end_text_saved (const struct exit_report *report, char *buf, size_t 
     return buf;
 }
 
-int end_text_traceback (const struct rank *rank, char *buf, size_t size)
+const char *end_text_traceback (const struct rank *rank, char *buf, size_t size)
 {
     char at[32], name[NAME_MAX];
 
-    return snprintf (buf, size, "at %s: \"%s\"; its log is %s/%s",
-                     wall_clock_print (rank->traceback.at, at, sizeof (at)), rank->traceback.text,
-                     rank->log_dir, logdir_task_file (name, sizeof (name), rank->role, rank->index));
+    snprintf (buf, size, "at %s: \"%s\"; its log is %s/%s",
+              wall_clock_print (rank->traceback.at, at, sizeof (at)), rank->traceback.text, rank->log_dir,
+              logdir_task_file (name, sizeof (name), rank->role, rank->index));
+    return buf;
 }
 
 /*
@@ -156,9 +157,8 @@ static int _describe_traceback (const struct roster *roster, const struct rank *
     if (!rank || !rank->log_dir
         || (rank == failed && failure && strcmp (failure->text, rank->traceback.text) == 0))
         return snprintf (buf, size, "%s", first);
-    end_text_traceback (rank, text, sizeof (text));
     return snprintf (buf, size, "%s (%s) printed a traceback %s; %s", cluster_table_role (rank, role),
-                     rank->node, text, first);
+                     rank->node, end_text_traceback (rank, text, sizeof (text)), first);
 }
 
 const char *end_text_failure (const struct roster *roster, char *buf, size_t size)

@@ -29,11 +29,8 @@ void end_text_log (const struct rank *rank, char *buf, size_t size);
 #define END_TEXT_FAILURE_SIZE 8192
 const char *end_text_failure (const struct roster *roster, char *buf, size_t size);
 
-/*
- * "at 14:02:11: "ValueError: NaN"; its log is /scratch/worker1.log", of a rank with a traceback.
- * Returns the length.
- */
-int end_text_traceback (const struct rank *rank, char *buf, size_t size);
+/* "at 14:02:11: "ValueError: NaN"; its log is /scratch/worker1.log", of one with a traceback. Returns buf. */
+const char *end_text_traceback (const struct rank *rank, char *buf, size_t size);
 
 /*
  * Where the ranks that hung did (supervise/last_line.h), grouped, first what few do: "worker 1: train.py:20

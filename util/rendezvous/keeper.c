@@ -21,10 +21,6 @@
 #define MOST_DEATHS 3
 #define DEATHS_MS 60000
 
-#define TEXT(number) #number
-#define FULL_AT(mib) "its state needs more than " TEXT (mib) " MiB"
-#define FULL FULL_AT (JOURNAL_MOST_MIB)
-
 /* The end of a pipe on which nothing is written: its other end shows when this process has died. Or -1. */
 static int alive = -1;
 
@@ -75,10 +71,13 @@ static void _say_that_it_ends (struct journal *journal, const char *why)
 /* In the keeper, when one has died that was useful, or full. */
 static void _stop_keeping (struct journal *journal, const char *why)
 {
+    char full[64];
+
+    snprintf (full, sizeof (full), "its state needs more than %d MiB", JOURNAL_MOST_MIB);
     if (journal_use (journal) == JOURNAL_USEFUL)
         _say_that_it_ends (journal, why);
     else if (journal_use (journal) == JOURNAL_FULL)
-        _say_that_it_ends (journal, FULL);
+        _say_that_it_ends (journal, full);
     _exit (0);
 }
 

@@ -265,10 +265,11 @@ static char *_heartbeat_object (const struct roster *roster, const struct fact *
     return _line (object, json_array (), 0);
 }
 
-static char *_suspect_object (const struct roster *roster, const struct rank *rank,
-                              const struct rendezvous_config *config, int left)
+static char *_suspect_object (const struct roster *roster, const struct fact *fact,
+                              const struct rendezvous_config *config)
 {
-    json_t *object = _object ("suspect", roster, config, left), *tasks = json_array ();
+    json_t *object = _object ("suspect", roster, config, fact->left), *tasks = json_array ();
+    const struct rank *rank = fact->rank;
     char reason[PREFLIGHT_TEXT_SIZE];
     int count = 0;
 
@@ -287,17 +288,13 @@ static char *_suspect_object (const struct roster *roster, const struct rank *ra
 static char *_fact_object (const struct roster *roster, const struct fact *fact,
                            const struct rendezvous_config *config)
 {
-    if (fact->kind == FACT_HEARTBEAT)
-        return _heartbeat_object (roster, fact, config);
-    if (fact->kind == FACT_SUSPECT)
-        return _suspect_object (roster, fact->rank, config, fact->left);
-    if (fact->count == 0)
-        return NULL;
     switch (fact->kind) {
+        case FACT_HEARTBEAT: return _heartbeat_object (roster, fact, config);
+        case FACT_SUSPECT: return _suspect_object (roster, fact, config);
         case FACT_DECIDED:
-        case FACT_REPLACED: return _restart_object (roster, fact, config);
+        case FACT_REPLACED: return fact->count > 0 ? _restart_object (roster, fact, config) : NULL;
         case FACT_LOST: return _lost_object (roster, fact, config);
-        case FACT_HANG: return _hang_object (roster, fact, config);
+        case FACT_HANG: return fact->count > 0 ? _hang_object (roster, fact, config) : NULL;
         default: return NULL;
     }
 }

@@ -104,9 +104,9 @@ static void _take (struct server *server, struct journal_entry entry, struct fra
 /* Whether there are any. */
 
 /* Without supervisors the step would not be what the user has asked for. */
-static bool _needs_supervisors (const struct server *server, const struct job *job)
+static bool _needs_supervisors (const struct server *server)
 {
-    return duties_need_supervisors (job) || server->config.show || step_log_dir (server->step)
+    return duties_need_supervisors (server->job) || server->config.show || step_log_dir (server->step)
            || server->config.restart.times > 0 || server->config.watch.seconds > 0
            || server->config.requeue > 0 || server->config.task.preflight;
 }
@@ -132,20 +132,19 @@ static bool _supervises (const struct server *server, bool needed)
 int supervisors_begin (struct server *server, struct errtext *err)
 {
     struct roster *roster = step_roster (server->step);
-    struct job *job = server->job =
-        job_create (&server->config, roster->rank, roster->tasks, roster->place, roster->places);
     int64_t begun = server->deadline.at_ms - server->config.timeout * INT64_C (1000);
     bool needed, supervises;
     struct errtext why;
     int rc = 0;
 
     server->leaves_due = NEVER;
+    server->job = job_create (&server->config, roster->rank, roster->tasks, roster->place, roster->places);
     server->wire = calloc ((size_t)roster->tasks, sizeof (*server->wire));
-    if (!job || !server->wire || !(server->lines = restart_lines_create (server->step))) {
+    if (!server->job || !server->wire || !(server->lines = restart_lines_create (server->step))) {
         supervisors_end (server);
         return errtext_set (err, "%s", strerror (ENOMEM));
     }
-    needed = _needs_supervisors (server, job);
+    needed = _needs_supervisors (server);
     supervises = _supervises (server, needed);
     /* A node without tf-supervise refuses no step that can do without it. */
     if (supervises && step_supervise (server->step, needed ? err : &why) < 0) {
