@@ -40,21 +40,21 @@ static struct place at (const char *role, int index, size_t cut)
 static char *config (const struct dictionary *dictionary, const char *role, int index)
 {
     struct dictionary_tail tail;
-    size_t length;
-    const char *cluster = dictionary_cluster (dictionary, role, &length);
+    const struct dictionary_text *cluster = dictionary_cluster (dictionary, role);
     char *text;
 
-    assert_int_equal (strlen (cluster), length);
-    assert_true (asprintf (&text, TF_CONFIG_HEAD "%s%s", cluster, dictionary_tail (role, index, &tail)) > 0);
+    assert_int_equal (strlen (cluster->text), cluster->length);
+    assert_true (asprintf (&text, TF_CONFIG_HEAD "%s%s", cluster->text, dictionary_tail (role, index, &tail))
+                 > 0);
     return text;
 }
 
-static struct dictionary *create (const struct place *places, size_t count)
+static struct dictionary make (const struct place *places, size_t count)
 {
-    struct dictionary *dictionary = NULL;
+    struct dictionary dictionary;
     struct errtext err = { "" };
 
-    if (dictionary_create (&dictionary, places, count, &err) < 0)
+    if (dictionary_make (&dictionary, places, count, &err) < 0)
         fail_msg ("%s", err.text);
     return dictionary;
 }
@@ -98,12 +98,12 @@ TEST (the_longest_tf_config_is_accepted)
 {
     size_t count;
     struct place *places = workers (TF_CONFIG_MAX_TEXT, &count);
-    struct dictionary *dictionary = create (places, count);
-    char *text = config (dictionary, "worker", places[count - 1].index);
+    struct dictionary dictionary = make (places, count);
+    char *text = config (&dictionary, "worker", places[count - 1].index);
 
     assert_int_equal (strlen (text), TF_CONFIG_MAX_TEXT);
     free (text);
-    dictionary_destroy (dictionary);
+    dictionary_clear (&dictionary);
     free (places);
 }
 
@@ -113,13 +113,14 @@ TEST (the_addresses_beside_the_cluster_count_too)
     static const char variables[] = "SLURM_TF_BESIDE=x SLURM_TF_X=10.0.0.1:40000 ";
     size_t count;
     struct place *places = workers (TF_CONFIG_MAX_TEXT - strlen (variables), &count);
-    struct dictionary *dictionary = NULL;
+    struct dictionary dictionary;
     struct errtext err;
 
     places[count++] = at ("+x", 0, 0);
-    dictionary_destroy (create (places, count));
+    dictionary = make (places, count);
+    dictionary_clear (&dictionary);
     places[count++] = at ("+x", 1, 4);
-    assert_int_equal (dictionary_create (&dictionary, places, count, &err), -1);
+    assert_int_equal (dictionary_make (&dictionary, places, count, &err), -1);
     assert_string_equal (err.text, "TF_CONFIG and the addresses of the auxiliary tasks would "
                                    "have 131071 bytes; at most 131060 are possible");
     free (places);
@@ -129,7 +130,7 @@ TEST (a_longer_tf_config_is_refused_with_its_length_and_the_limit)
 {
     size_t count;
     struct place *places = workers (TF_CONFIG_MAX_TEXT + 1, &count);
-    struct dictionary *dictionary = NULL;
+    struct dictionary dictionary;
     struct errtext err;
     char message[128];
 
@@ -137,8 +138,8 @@ TEST (a_longer_tf_config_is_refused_with_its_length_and_the_limit)
               "the TF_CONFIG of %zu tasks would have 131061 bytes; "
               "Linux allows at most 131060",
               count);
-    assert_int_equal (dictionary_create (&dictionary, places, count, &err), -1);
-    assert_null (dictionary);
+    assert_int_equal (dictionary_make (&dictionary, places, count, &err), -1);
+    assert_null (dictionary.cluster.text);
     assert_string_equal (err.text, message);
     free (places);
 }
@@ -147,12 +148,12 @@ TEST (the_evaluators_longer_tf_config_must_fit)
 {
     size_t count;
     struct place *places = workers (TF_CONFIG_MAX_TEXT, &count);
-    struct dictionary *dictionary = NULL;
+    struct dictionary dictionary;
     struct errtext err;
 
     places[count] = at ("evaluator", 0, 4);
-    assert_int_equal (dictionary_create (&dictionary, places, count + 1, &err), -1);
-    assert_null (dictionary);
+    assert_int_equal (dictionary_make (&dictionary, places, count + 1, &err), -1);
+    assert_null (dictionary.cluster.text);
     free (places);
 }
 

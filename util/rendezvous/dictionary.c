@@ -19,17 +19,6 @@
 
 #define EVALUATOR "evaluator"
 
-struct text {
-    char *text;
-    size_t length;
-};
-
-struct dictionary {
-    struct text cluster;
-    struct text evaluators;     /* the same for evaluators; empty if there is none */
-    struct text beside;         /* dictionary_beside () */
-};
-
 /* Append a place's address to the array of its role. */
 static int _add_address (json_t *cluster, const struct place *p)
 {
@@ -52,7 +41,7 @@ static int _add_role (json_t *cluster, const struct place *place, size_t places,
     return 0;
 }
 
-static int _print_cluster (struct text *text, json_t *cluster)
+static int _print_cluster (struct dictionary_text *text, json_t *cluster)
 {
     if (!(text->text = json_dumps (cluster, JSON_COMPACT)))
         return -1;
@@ -113,7 +102,8 @@ static void _print_addresses (FILE *f, const char *name, const struct place *pla
     fputc ('\0', f);
 }
 
-static int _add_beside (struct text *text, const struct place *place, size_t places, struct errtext *err)
+static int _add_beside (struct dictionary_text *text, const struct place *place, size_t places,
+                        struct errtext *err)
 {
     struct beside_names names = { 0 };
     FILE *f;
@@ -133,13 +123,12 @@ static int _check_length (const struct dictionary *dictionary, const struct plac
                           struct errtext *err)
 {
     struct dictionary_tail room;
-    size_t longest = 0, cluster;
+    size_t longest = 0;
 
     for (size_t i = 0; i < places; i++) {
-        size_t length = strlen (dictionary_tail (place[i].role, place[i].index, &room));
+        size_t length = strlen (TF_CONFIG_HEAD) + dictionary_cluster (dictionary, place[i].role)->length
+                        + strlen (dictionary_tail (place[i].role, place[i].index, &room));
 
-        dictionary_cluster (dictionary, place[i].role, &cluster);
-        length += strlen (TF_CONFIG_HEAD) + cluster;
         if (length > longest)
             longest = length;
     }
@@ -156,13 +145,14 @@ static int _check_length (const struct dictionary *dictionary, const struct plac
     return 0;
 }
 
-int dictionary_create (struct dictionary **dp, const struct place *place, size_t places, struct errtext *err)
+int dictionary_make (struct dictionary *dictionary, const struct place *place, size_t places,
+                     struct errtext *err)
 {
-    struct dictionary *dictionary = calloc (1, sizeof (*dictionary));
     json_t *cluster = json_object ();
     int rc = 0;
 
-    if (!dictionary || !cluster || _fill (dictionary, cluster, place, places) < 0)
+    *dictionary = (struct dictionary){ .cluster = { .text = NULL } };
+    if (!cluster || _fill (dictionary, cluster, place, places) < 0)
         rc = errtext_set (err, "%s", strerror (ENOMEM));
     json_decref (cluster);
     if (rc == 0)
@@ -170,37 +160,21 @@ int dictionary_create (struct dictionary **dp, const struct place *place, size_t
     if (rc == 0)
         rc = _check_length (dictionary, place, places, err);
     if (rc < 0)
-        dictionary_destroy (dictionary);
-    else
-        *dp = dictionary;
+        dictionary_clear (dictionary);
     return rc;
 }
 
-void dictionary_destroy (struct dictionary *dictionary)
+void dictionary_clear (struct dictionary *dictionary)
 {
-    int saved = errno;
-
-    if (dictionary) {
-        free (dictionary->cluster.text);
-        free (dictionary->evaluators.text);
-        free (dictionary->beside.text);
-        free (dictionary);
-    }
-    errno = saved;
+    free (dictionary->cluster.text);
+    free (dictionary->evaluators.text);
+    free (dictionary->beside.text);
+    *dictionary = (struct dictionary){ .cluster = { .text = NULL } };
 }
 
-const char *dictionary_cluster (const struct dictionary *dictionary, const char *role, size_t *length)
+const struct dictionary_text *dictionary_cluster (const struct dictionary *dictionary, const char *role)
 {
-    const struct text *text = strcmp (role, EVALUATOR) == 0 ? &dictionary->evaluators : &dictionary->cluster;
-
-    *length = text->length;
-    return text->text;
-}
-
-const char *dictionary_beside (const struct dictionary *dictionary, size_t *length)
-{
-    *length = dictionary->beside.length;
-    return dictionary->beside.text;
+    return strcmp (role, EVALUATOR) == 0 ? &dictionary->evaluators : &dictionary->cluster;
 }
 
 const char *dictionary_tail (const char *role, int index, struct dictionary_tail *room)

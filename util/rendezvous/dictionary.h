@@ -16,30 +16,35 @@
 
 #include "common/errtext.h"
 
-struct dictionary;
 struct place;
+
+struct dictionary_text {
+    char *text;
+    size_t length;
+};
+
+struct dictionary {
+    struct dictionary_text cluster;
+    struct dictionary_text evaluators; /* the same for evaluators; empty if there is none */
+    /* For every task: strings as "SLURM_TF_DATA=10.0.0.1:40001", each with its NUL; or empty. */
+    struct dictionary_text beside;
+};
 
 /*
  * The places of a role are in the order of their indices, and have their ranks. The dictionary has
  * TensorFlow's roles in the order of enum rules_name, and then the site's own roles in the order of their
  * first places. Only an evaluator's own dictionary has the evaluator; none has an auxiliary task.
- * 0 and *dp; -1 and err, also if a TF_CONFIG, together with the variables of the auxiliary
- * tasks, would be longer than TF_CONFIG_MAX_TEXT.
+ * -1 and err, also if a TF_CONFIG, together with the variables of the auxiliary tasks, would be longer than
+ * TF_CONFIG_MAX_TEXT; then it is empty.
  */
-int dictionary_create (struct dictionary **dp, const struct place *place, size_t places, struct errtext *err);
+int dictionary_make (struct dictionary *dictionary, const struct place *place, size_t places,
+                     struct errtext *err);
 
-/* NULL is fine; errno is kept. */
-void dictionary_destroy (struct dictionary *dictionary);
+/* A zeroed one is empty. */
+void dictionary_clear (struct dictionary *dictionary);
 
-/* The "cluster" of a task with that role. It lives as long as the dictionary. */
-const char *dictionary_cluster (const struct dictionary *dictionary, const char *role, size_t *length);
-
-/*
- * What every task learns of the auxiliary tasks: strings as "SLURM_TF_DATA=10.0.0.1:40001",
- * each with its NUL, of `length` bytes in all; none if there is no such task. They live as long as the
- * dictionary.
- */
-const char *dictionary_beside (const struct dictionary *dictionary, size_t *length);
+/* The "cluster" of a task with that role. */
+const struct dictionary_text *dictionary_cluster (const struct dictionary *dictionary, const char *role);
 
 /* A buffer for dictionary_tail (). */
 struct dictionary_tail {

@@ -30,7 +30,7 @@ struct step {
     struct roles roles;
     struct network_wish wish;
     struct network_choice choice;
-    struct dictionary *dictionary;
+    struct dictionary dictionary;
     struct processes processes;
     struct errtext notice[6];           /* step_notice () */
     int notices;
@@ -72,7 +72,7 @@ void step_destroy (struct step *step)
         return;
     roster_clear (&step->roster);
     roles_clear (&step->roles);
-    dictionary_destroy (step->dictionary);
+    dictionary_clear (&step->dictionary);
     processes_clear (&step->processes);
     free (step->numbers);
     free (step->addresses);
@@ -173,11 +173,11 @@ static int _choose_addresses (struct step *step, const struct host *own, struct 
 
 static int _build_dictionary (struct step *step, struct errtext *err)
 {
-    struct dictionary *dictionary;
+    struct dictionary dictionary;
 
-    if (dictionary_create (&dictionary, step->roster.place, (size_t)step->roster.places, err) < 0)
+    if (dictionary_make (&dictionary, step->roster.place, (size_t)step->roster.places, err) < 0)
         return -1;
-    dictionary_destroy (step->dictionary);
+    dictionary_clear (&step->dictionary);
     step->dictionary = dictionary;
     return 0;
 }
@@ -501,6 +501,8 @@ int step_answer (const struct step *step, const struct rank *rank, const struct 
     bool torch = process >= 0 && step->torch;
     /* A spare may get the place of one that is watched. */
     bool watched = step->supervised && (rank_works (rank) || !rank->place);
+    const struct dictionary_text *cluster = dictionary_cluster (&step->dictionary, rank_role (rank));
+    const struct dictionary_text *beside = &step->dictionary.beside;
     struct dictionary_tail tail;
     struct address_text room, coordinator, master;
     struct answer answer = {
@@ -542,12 +544,14 @@ int step_answer (const struct step *step, const struct rank *rank, const struct 
         .spare = !rank->place,
         .goal = goal,
         .proxy_exempt = rank->proxied ? step->addresses : NULL,
+        .cluster = cluster->text,
+        .cluster_length = cluster->length,
         .tail = dictionary_tail (rank_role (rank), rank_index (rank), &tail),
+        .beside = beside->text,
+        .beside_length = beside->length,
         .numbers = process >= 0 ? step->numbers : NULL,
         .numbers_length = process >= 0 && step->numbers ? step->numbers_length : 0,
     };
 
-    answer.cluster = dictionary_cluster (step->dictionary, rank_role (rank), &answer.cluster_length);
-    answer.beside = dictionary_beside (step->dictionary, &answer.beside_length);
     return answer_encode (message, &answer, step->config->server_token);
 }
