@@ -10,6 +10,9 @@
 
 #include "nearest.h"
 
+const struct choice choice_switch[] = { { "yes", 1 }, { "1", 1 },     { "true", 1 }, { "on", 1 }, { "no", 0 },
+                                        { "0", 0 },   { "false", 0 }, { "off", 0 },  { NULL, 0 } };
+
 const struct choice *choice_find (const struct choice *list, const char *text, size_t length)
 {
     for (; list->word; list++)

@@ -16,6 +16,9 @@ struct choice {
     int meaning;            /* >= 0: a constant of the list's enum, or a bit */
 };
 
+/* What users write for yes and no, which is 0, in an option of which these are words. */
+extern const struct choice choice_switch[];
+
 /* The entry whose word is these `length` characters, or NULL. */
 const struct choice *choice_find (const struct choice *list, const char *text, size_t length);
 

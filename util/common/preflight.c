@@ -10,7 +10,6 @@
 
 #include "value.h"
 
-#define OFF "no"
 #define TIMEOUT "timeout="
 #define WARN 32
 
@@ -22,13 +21,11 @@ const struct choice preflight_words[] = { { "yes", PREFLIGHT_ALL },
                                           { "warn", WARN },
                                           { NULL, 0 } };
 
-/* What users also write for yes and no. */
-static const struct choice yes_words[] = { { "1", 1 }, { "true", 1 }, { "on", 1 }, { NULL, 0 } },
-                           no_words[] = { { OFF, 0 }, { "0", 0 }, { "false", 0 }, { "off", 0 }, { NULL, 0 } };
-
 bool preflight_is_on (const char *value)
 {
-    return !choice_find (no_words, value, strlen (value));
+    const struct choice *found = choice_find (choice_switch, value, strlen (value));
+
+    return !found || found->meaning;
 }
 
 /* -1 if it is not a time, as of "timeout=90" or "timeout=2m". */
@@ -57,7 +54,8 @@ static int _take_program (struct preflight_rule *rule, const char *item, size_t 
 
 static int _take_word (struct preflight_rule *rule, const char *item, size_t length, struct errtext *err)
 {
-    const struct choice *found = choice_find (preflight_words, item, length);
+    const struct choice *found = choice_find (preflight_words, item, length),
+                        *meant = choice_find (choice_switch, item, length);
     struct choice_words room;
     struct quoted q;
 
@@ -70,7 +68,7 @@ static int _take_word (struct preflight_rule *rule, const char *item, size_t len
                             "\"%s\" is not a time from 1 to %d seconds, as in " TIMEOUT "90 or " TIMEOUT "2m",
                             text_quoted (&q, item, length), PREFLIGHT_MOST_SECONDS);
     }
-    if (!found && choice_find (yes_words, item, length))
+    if (!found && meant && meant->meaning)
         found = &preflight_words[0];
     if (!found) {
         errtext_set (
@@ -104,11 +102,4 @@ int preflight_parse (struct preflight_rule *rule, const char *value, struct errt
     if (rule->items == 0)
         rule->items = PREFLIGHT_ALL;
     return 0;
-}
-
-int preflight_check (const char *value, struct errtext *err)
-{
-    struct preflight_rule rule;
-
-    return preflight_parse (&rule, value, err);
 }

@@ -32,12 +32,11 @@ struct preflight_rule {
     int length; /* ... so long */
 };
 
-/* The words of items that users know, and warn; for preflight_check () and the help. */
+/* The words of items that users know, and warn; for preflight_parse () and the help. */
 extern const struct choice preflight_words[];
 
 /* The rule points into the value. -1 and err if it is not valid. */
 int preflight_parse (struct preflight_rule *rule, const char *value, struct errtext *err);
-int preflight_check (const char *value, struct errtext *err);
 
 /* False for "no" and what else users write for it. */
 bool preflight_is_on (const char *value);

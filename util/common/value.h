@@ -1,15 +1,12 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Which texts are valid values of those options that have more than a list of words
- * (option_table.h). Each function returns -1 and err if the value is not valid.
+ * What the values of options mean that are times or numbers of restarts, and their limits.
  */
 #ifndef TF_VALUE_H
 #define TF_VALUE_H
 
 #include <stdbool.h>
-
-#include "errtext.h"
 
 /* The longest time that an option or an argument can have: a week, in seconds. */
 #define VALUE_MAX_SECONDS 604800
@@ -37,22 +34,6 @@
 /* What may follow a number of restarts. */
 #define VALUE_RESTART_ANY "any"
 #define VALUE_RESTART_TOTAL "total="
-
-/* LIST_NONE, or what tasklist_parse () accepts. Which roles there are depends on the site. */
-int value_list (const char *value, struct errtext *err);
-int value_ports (const char *value, struct errtext *err);
-int value_log_dir (const char *value, struct errtext *err);
-int value_frameworks (const char *value, struct errtext *err);
-int value_restart (const char *value, struct errtext *err);
-int value_watchdog (const char *value, struct errtext *err);
-int value_timeout (const char *value, struct errtext *err);
-int value_roles (const char *value, struct errtext *err);
-int value_notify (const char *value, struct errtext *err);
-int value_user_notify (const char *value, struct errtext *err);
-int value_libexecdir (const char *value, struct errtext *err);
-int value_rendezvous_ports (const char *value, struct errtext *err);
-int value_grace (const char *value, struct errtext *err);
-int value_lost_after (const char *value, struct errtext *err);
 
 /*
  * A time as users of Slurm and of sleep(1) write it, in seconds: "90", "90s", "10m", "2h", "1d"; "1:30" is

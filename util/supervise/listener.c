@@ -6,6 +6,7 @@
 #include "listener.h"
 
 #include <netinet/tcp.h>
+#include <stddef.h>
 
 #include "common/diag.h"
 
