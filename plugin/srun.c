@@ -79,7 +79,7 @@ static void _say_what_does_not_fit (const struct submission *submission, struct 
     int tasks = per_node ? submission->tasks_per_node : submission->tasks;
     struct errtext why;
 
-    if (tasks > 0 && tasklist_named (list) + tasklist_has_rest (list) > tasks
+    if (tasks > 0 && list->named + list->rest > tasks
         && rules_assign (list, NULL, tasks, per_node ? "a node of this job" : "this job",
                          option == OPTION_TASKS ? "--tf-tasks" : "--tf-tasks-per-node", &why)
                < 0)

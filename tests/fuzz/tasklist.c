@@ -22,8 +22,8 @@ static char *_print (const struct tasklist *list)
     FILE *f = open_memstream (&text, &size);
 
     CHECK (f);
-    for (size_t i = 0; i < tasklist_length (list); i++) {
-        const struct tasklist_item *item = tasklist_item (list, i);
+    for (size_t i = 0; i < list->length; i++) {
+        const struct tasklist_item *item = &list->item[i];
 
         fprintf (f, "%s%s:", i ? "," : "", item->role);
         if (item->count)
@@ -39,16 +39,16 @@ static void _check_items (const struct tasklist *list)
 {
     int named = 0, rests = 0;
 
-    for (size_t i = 0; i < tasklist_length (list); i++) {
-        const struct tasklist_item *item = tasklist_item (list, i);
+    for (size_t i = 0; i < list->length; i++) {
+        const struct tasklist_item *item = &list->item[i];
 
         CHECK (item->role[0] && strlen (item->role) <= TASKLIST_MAX_ROLE);
         CHECK (item->count >= 0 && item->count <= TASKLIST_MAX_TASKS);
         named += item->count;
         rests += item->count == 0;
     }
-    CHECK (named == tasklist_named (list) && named <= TASKLIST_MAX_TASKS);
-    CHECK (rests == tasklist_has_rest (list));
+    CHECK (named == list->named && named <= TASKLIST_MAX_TASKS);
+    CHECK (rests == list->rest);
 }
 
 static void _check_round_trip (const struct tasklist *list)
@@ -60,10 +60,9 @@ static void _check_round_trip (const struct tasklist *list)
     /* "a" is printed as "a:1", which can be too long. */
     if (strlen (text) <= TASKLIST_MAX_TEXT) {
         CHECK (fuzz_succeeded (tasklist_parse (&list2, text, &err), &err));
-        CHECK (tasklist_length (list2) == tasklist_length (list));
-        for (size_t i = 0; i < tasklist_length (list); i++)
-            CHECK (memcmp (tasklist_item (list, i), tasklist_item (list2, i), sizeof (struct tasklist_item))
-                   == 0);
+        CHECK (list2->length == list->length);
+        for (size_t i = 0; i < list->length; i++)
+            CHECK (memcmp (&list->item[i], &list2->item[i], sizeof (struct tasklist_item)) == 0);
         tasklist_destroy (list2);
     }
     free (text);
@@ -73,7 +72,7 @@ static void _check_round_trip (const struct tasklist *list)
 static void _check_assignment (const struct tasklist *list)
 {
     static const char *role[TASKLIST_MAX_TASKS + 1 + 1];
-    int tasks = tasklist_named (list) + tasklist_has_rest (list);
+    int tasks = list->named + list->rest;
     struct errtext err;
 
     memset (role, 0, sizeof (role[0]) * (size_t)(tasks + 1));

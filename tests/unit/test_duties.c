@@ -61,7 +61,7 @@ static void check_line (char *rest, int number)
     assert_int_equal (tasklist_parse (&list, golden_field (&rest), NULL), 0);
     expected = golden_field (&rest);
     assert_null (rest);
-    roster.tasks = tasklist_named (list);
+    roster.tasks = list->named;
     assert_between (roster.tasks, 1, MAX_TASKS);
     assert_int_equal (tasklist_assign (list, role, roster.tasks, "", "", NULL), 0);
     for (int i = 0; i < roster.tasks; i++) {

@@ -481,7 +481,7 @@ static int tasks_of (const char *list)
     int tasks;
 
     assert_int_equal (tasklist_parse (&parsed, list, NULL), 0);
-    tasks = tasklist_named (parsed);
+    tasks = parsed->named;
     tasklist_destroy (parsed);
     assert_between (tasks, 1, MAX_TASKS);
     return tasks;

@@ -67,9 +67,9 @@ TEST (a_valid_list_is_parsed)
     for (size_t i = 0; i < COUNT (row); i++) {
         struct tasklist *list = parse (row[i].text);
 
-        assert_int_equal (tasklist_length (list), row[i].length);
-        assert_int_equal (tasklist_named (list), row[i].named);
-        assert_int_equal (tasklist_has_rest (list), row[i].rest);
+        assert_int_equal (list->length, row[i].length);
+        assert_int_equal (list->named, row[i].named);
+        assert_int_equal (list->rest, row[i].rest);
         assert_string_equal (tasklist_describe (list, text, sizeof (text)), row[i].description);
         tasklist_destroy (list);
     }
@@ -155,8 +155,8 @@ TEST (a_list_of_at_most_32_KiB_is_accepted)
     char *fits = long_list (32768), *longer = long_list (32769);
     struct tasklist *list = parse (fits);
 
-    assert_int_equal (tasklist_length (list), 16384);
-    assert_int_equal (tasklist_named (list), 16384);
+    assert_int_equal (list->length, 16384);
+    assert_int_equal (list->named, 16384);
     tasklist_destroy (list);
     check_bad (longer, "the list has 32769 bytes, and at most 32768 are allowed; "
                        "ROLE:COUNT is shorter");

@@ -191,8 +191,8 @@ static int _value_roles (const char *value, struct errtext *err)
 
     if (strpbrk (value, ":+") || tasklist_parse (&list, value, err) < 0)
         return errtext_set (err, "names separated by commas are needed, as in roles=tester,logger");
-    for (size_t i = 0; i < tasklist_length (list); i++)
-        spare = spare || rules_find (tasklist_item (list, i)->role) == RULES_SPARE;
+    for (size_t i = 0; i < list->length; i++)
+        spare = spare || rules_find (list->item[i].role) == RULES_SPARE;
     tasklist_destroy (list);
     if (!spare)
         return 0;

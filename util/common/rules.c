@@ -115,8 +115,8 @@ int rules_check_names (const struct tasklist *list, const char *extra, struct er
 {
     struct beside_names names = { 0 };
 
-    for (size_t i = 0; i < tasklist_length (list); i++) {
-        const char *role = tasklist_item (list, i)->role;
+    for (size_t i = 0; i < list->length; i++) {
+        const char *role = list->item[i].role;
         struct choice_words known;
         struct nearest nearest;
 
@@ -159,8 +159,8 @@ void rules_count (struct rules_count *count, const char *role, int tasks, size_t
 
 void rules_count_list (struct rules_count *count, const struct tasklist *list)
 {
-    for (size_t i = 0; i < tasklist_length (list); i++) {
-        const struct tasklist_item *item = tasklist_item (list, i);
+    for (size_t i = 0; i < list->length; i++) {
+        const struct tasklist_item *item = &list->item[i];
 
         rules_count (count, item->role, item->count ? item->count : 1, i + 1);
         count->open = count->open || !item->count;
@@ -228,8 +228,8 @@ int rules_assign (const struct tasklist *list, const char **role, int ntasks, co
         return 0;
     if (tasklist_fit (list, choice_word (rules_roles, RULES_WORKER), ntasks, &fit))
         return errtext_set (err, "%s. Use %s, or %s to fit any number", why.text, fit.now, fit.always);
-    if (tasklist_named (list) > ntasks && !tasklist_has_rest (list))
+    if (list->named > ntasks && !list->rest)
         return errtext_set (err, "%s. Use srun %s%d", why.text,
-                            strstr (option, "per-node") ? "--ntasks-per-node=" : "-n", tasklist_named (list));
+                            strstr (option, "per-node") ? "--ntasks-per-node=" : "-n", list->named);
     return errtext_set (err, "%s", why.text);
 }

@@ -14,13 +14,6 @@
 #include "list_text.h"
 #include "number.h"
 
-struct tasklist {
-    size_t length;
-    int named;
-    bool rest;
-    struct tasklist_item item[];
-};
-
 /* Where an error is: `item 2, "ps:0"`. */
 struct place {
     char text[sizeof (struct quoted) + 32];
@@ -137,26 +130,6 @@ void tasklist_destroy (struct tasklist *list)
     errno = saved;
 }
 
-size_t tasklist_length (const struct tasklist *list)
-{
-    return list->length;
-}
-
-const struct tasklist_item *tasklist_item (const struct tasklist *list, size_t i)
-{
-    return &list->item[i];
-}
-
-int tasklist_named (const struct tasklist *list)
-{
-    return list->named;
-}
-
-bool tasklist_has_rest (const struct tasklist *list)
-{
-    return list->rest;
-}
-
 int tasklist_assign (const struct tasklist *list, const char **role, int ntasks, const char *subject,
                      const char *option, struct errtext *err)
 {
@@ -204,42 +177,32 @@ static int _count_run (const struct tasklist *list, size_t i)
     return count;
 }
 
-const char *tasklist_describe (const struct tasklist *list, char *buf, size_t size)
-{
-    struct list_text text = { buf, size, ",", 0, 0, 0 };
-
-    for (size_t i = 0, end; i < list->length; i = end) {
-        const char *role = list->item[i].role;
-        int count = _count_run (list, i);
-        char item[TASKLIST_MAX_ROLE + 16];
-
-        end = _end_of_run (list, i);
-        if (count == 0)
-            snprintf (item, sizeof (item), "%s:rest", role);
-        else if (count == 1)
-            snprintf (item, sizeof (item), "%s", role);
-        else
-            snprintf (item, sizeof (item), "%s:%d", role, count);
-        list_text_add (&text, item);
-    }
-    return list_text_end (&text);
-}
-
-/* As a user writes it, with this text in the place of the count of one run. False if it is too long. */
-static bool _write (const struct tasklist *list, size_t changed, const char *count, char *buf, size_t size)
+/*
+ * As a user writes it, with equal neighbours added up, and this text in the place of the count of one run.
+ * Returns how many items are left out.
+ */
+static size_t _print_list (const struct tasklist *list, size_t changed, const char *count, char *buf,
+                           size_t size)
 {
     struct list_text text = { buf, size, ",", 0, 0, 0 };
 
     for (size_t i = 0; i < list->length; i = _end_of_run (list, i)) {
         char item[TASKLIST_MAX_ROLE + 16], own[16] = "";
+        int tasks = _count_run (list, i);
 
-        if (_count_run (list, i) != 1)
-            snprintf (own, sizeof (own), ":%d", _count_run (list, i));
+        if (tasks != 1)
+            snprintf (own, sizeof (own), tasks ? ":%d" : ":rest", tasks);
         snprintf (item, sizeof (item), "%s%s", list->item[i].role, i == changed ? count : own);
         list_text_add (&text, item);
     }
     list_text_end (&text);
-    return text.more == 0;
+    return text.more;
+}
+
+const char *tasklist_describe (const struct tasklist *list, char *buf, size_t size)
+{
+    _print_list (list, list->length, "", buf, size);
+    return buf;
 }
 
 bool tasklist_fit (const struct tasklist *list, const char *role, int ntasks, struct tasklist_fit *fit)
@@ -255,6 +218,6 @@ bool tasklist_fit (const struct tasklist *list, const char *role, int ntasks, st
         return false;
     if (wanted > 1)
         snprintf (count, sizeof (count), ":%d", wanted);
-    return _write (list, run, count, fit->now, sizeof (fit->now))
-           && _write (list, run, ":rest", fit->always, sizeof (fit->always));
+    return _print_list (list, run, count, fit->now, sizeof (fit->now)) == 0
+           && _print_list (list, run, ":rest", fit->always, sizeof (fit->always)) == 0;
 }

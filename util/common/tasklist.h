@@ -23,11 +23,16 @@
 #define TASKLIST_MAX_TASKS 65535
 #define TASKLIST_MAX_ROLE 63
 
-struct tasklist;
-
 struct tasklist_item {
     char role[TASKLIST_MAX_ROLE + 1];
     int count;          /* 1..TASKLIST_MAX_TASKS; 0 for "rest" */
+};
+
+struct tasklist {
+    int named;          /* the sum of all counts, without "rest" */
+    bool rest;          /* an item has it */
+    size_t length;
+    struct tasklist_item item[];
 };
 
 /* 0 and *lp, to be released with tasklist_destroy (); -1 and err, which names the item. */
@@ -35,14 +40,6 @@ int tasklist_parse (struct tasklist **lp, const char *text, struct errtext *err)
 
 /* NULL is fine; errno is kept. */
 void tasklist_destroy (struct tasklist *list);
-
-/* The number of items, and the i-th item, from 0. */
-size_t tasklist_length (const struct tasklist *list);
-const struct tasklist_item *tasklist_item (const struct tasklist *list, size_t i);
-
-/* The sum of all counts, without "rest". */
-int tasklist_named (const struct tasklist *list);
-bool tasklist_has_rest (const struct tasklist *list);
 
 /*
  * Assign a role to each of `ntasks` tasks; role[i] points into the list. If the list names another

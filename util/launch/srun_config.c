@@ -31,8 +31,8 @@ static bool _is_with (const char *text, enum rules_name role)
 
     if (tasklist_parse (&list, text, NULL) < 0)
         return false;
-    for (size_t i = 0; i < tasklist_length (list); i++)
-        found = found || rules_find (tasklist_item (list, i)->role) == role;
+    for (size_t i = 0; i < list->length; i++)
+        found = found || rules_find (list->item[i].role) == role;
     tasklist_destroy (list);
     return found;
 }
