@@ -31,11 +31,6 @@ const char *const overview_state_name[] = {
     [OVERVIEW_RANK_SPARE] = "spare",        [OVERVIEW_RANK_REPLACED] = "replaced",
 };
 
-static const char *const source_name[] = {
-    [SIGNS_UNKNOWN] = "unknown",   [SIGNS_NONE] = "none", [SIGNS_LOG] = "log",
-    [SIGNS_MESSAGES] = "messages", [SIGNS_DONE] = "done",
-};
-
 /* clang-format off */
 #define MESSAGE struct overview_question
 
@@ -96,7 +91,7 @@ static const struct field rank[] = {
     FIELD ("INDEX", index, NUMBER, FIELD_OPTIONAL, 0, INT_MAX),
     FIELD ("NODE", node, TEXT, FIELD_OPTIONAL),
     FIELD ("STEP", step, NUMBER, FIELD_OPTIONAL, 0, SIGNS_MAX_STEP),
-    FIELD ("SIGNS", source, NAME, FIELD_OPTIONAL, 0, SIGNS_DONE, .names = source_name),
+    FIELD ("SIGNS", source, NAME, FIELD_OPTIONAL, 0, SIGNS_DONE, .names = signs_source_name),
     FIELD ("SIGN_AGE_S", sign_age, NUMBER, FIELD_OPTIONAL, 0, OVERVIEW_MAX_SECONDS, .absent = -1),
     FIELD ("TOLD_AGE_S", told_age, NUMBER, FIELD_OPTIONAL, 0, OVERVIEW_MAX_SECONDS, .absent = -1),
     FIELD ("UNHEARD_S", unheard, NUMBER, FIELD_OPTIONAL, 0, OVERVIEW_MAX_SECONDS, .absent = -1),

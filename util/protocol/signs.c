@@ -8,7 +8,7 @@
 #include "fields.h"
 #include "life_report.h"
 
-static const char *const source_name[] = {
+const char *const signs_source_name[] = {
     [SIGNS_UNKNOWN] = "unknown",   [SIGNS_NONE] = "none", [SIGNS_LOG] = "log",
     [SIGNS_MESSAGES] = "messages", [SIGNS_DONE] = "done",
 };
@@ -45,7 +45,7 @@ static const struct field_other unanswered = { _add_unanswered, _take_unanswered
 
 /* clang-format off */
 static const struct field row[] = {
-    FIELD ("SIGNS", source, NAME, FIELD_NEEDED, 0, SIGNS_DONE, .names = source_name),
+    FIELD ("SIGNS", source, NAME, FIELD_NEEDED, 0, SIGNS_DONE, .names = signs_source_name),
     FIELD ("LIFE", life, NUMBER, FIELD_OPTIONAL, 0, LIFE_REPORT_MAX, .absent = -1),
     FIELD ("OVERDUE", overdue, FLAG, FIELD_OPTIONAL),
     FIELD ("STOPPED", stopped, FLAG, FIELD_OPTIONAL),

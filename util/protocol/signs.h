@@ -67,6 +67,9 @@ static inline bool signs_move (const struct signs *signs, int64_t most_ms)
     return (signs->source == SIGNS_LOG || signs->source == SIGNS_MESSAGES) && signs->silent_ms < most_ms / 2;
 }
 
+/* In messages and for programs: "messages". */
+extern const char *const signs_source_name[SIGNS_DONE + 1];
+
 /* Its keys (fields.h), a part of a status. */
 extern const struct fields signs_fields;
 

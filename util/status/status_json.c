@@ -42,10 +42,6 @@ static json_t *_times (const struct overview_times *t)
 
 static json_t *_task (const struct overview_rank *r, const struct stack *stack)
 {
-    static const char *const sign[] = {
-        [SIGNS_UNKNOWN] = "unknown",   [SIGNS_NONE] = "none", [SIGNS_LOG] = "log",
-        [SIGNS_MESSAGES] = "messages", [SIGNS_DONE] = "done",
-    };
     json_t *task = json_object ();
 
     _add (task, "rank", json_integer (r->rank));
@@ -54,7 +50,7 @@ static json_t *_task (const struct overview_rank *r, const struct stack *stack)
     _add_text (task, "node", r->node);
     _add (task, "state", json_string (overview_state_name[r->state]));
     _add_known (task, "training_step", r->step, r->step > 0);
-    _add (task, "activity", json_string (sign[r->source]));
+    _add (task, "activity", json_string (signs_source_name[r->source]));
     _add_known (task, "last_activity_s", r->sign_age, r->sign_age >= 0);
     _add_known (task, "reported_s", r->told_age, r->told_age >= 0);
     _add_known (task, "unreachable_s", r->unheard, r->unheard >= 0);
