@@ -15,25 +15,25 @@
 
 #define MOST 1000
 
-static struct overview step;
 static struct overview_rank rank[MOST];
+static struct reply reply = { .rank = rank };
 
 /* A ps and workers, four on each node, that train well. */
 static int begin (void **unused __attribute__ ((unused)))
 {
     static char node[MOST / 4][8];
 
-    step = (struct overview){ .job_step = "4711.0",
-                              .job_name = "resnet",
-                              .phase = OVERVIEW_TRAINS,
-                              .elapsed = 11520,
-                              .step = 86120,
-                              .highest = 86120,
-                              .rate = 2140,
-                              .rate_seconds = 300,
-                              .restarts = 1,
-                              .restarts_left = 2,
-                              .report = "3 h 12 m in total, 3 h 01 m (94 %) new training steps" };
+    reply.overview = (struct overview){ .job_step = "4711.0",
+                                        .job_name = "resnet",
+                                        .phase = OVERVIEW_TRAINS,
+                                        .elapsed = 11520,
+                                        .step = 86120,
+                                        .highest = 86120,
+                                        .rate = 2140,
+                                        .rate_seconds = 300,
+                                        .restarts = 1,
+                                        .restarts_left = 2,
+                                        .report = "3 h 12 m in total, 3 h 01 m (94 %) new training steps" };
     for (int i = 0; i < MOST; i++) {
         snprintf (node[i / 4], sizeof (node[0]), "n%d", i / 4 + 1);
         rank[i] = (struct overview_rank){ .rank = i,
@@ -57,8 +57,8 @@ static void check (int ranks, bool all, const char *expected)
 {
     char *text;
 
-    step.ranks = step.rows = ranks;
-    text = status_text (&step, rank, all);
+    reply.overview.ranks = reply.overview.rows = ranks;
+    text = status_text (&reply, all);
     assert_string_equal (text, expected);
     free (text);
 }
@@ -129,11 +129,11 @@ TEST (a_thousand_are_at_most_a_screen_whatever_they_do)
         rank[i].state = OVERVIEW_RANK_ENDED;
         rank[i].end = end[i];
     }
-    text = status_text (&step, rank, false);
+    text = status_text (&reply, false);
     assert_int_equal (lines (text), STATUS_TEXT_LINES - 1);
     assert_non_null (strstr (text, "981 more tasks: --all\n"));
     free (text);
-    text = status_text (&step, rank, true);
+    text = status_text (&reply, true);
     assert_int_equal (lines (text), MOST + 3);
     free (text);
 }
@@ -180,8 +180,8 @@ TEST (the_line_of_a_step_says_what_is_known)
 
 static bool someone_is_slow (char *text, size_t size)
 {
-    step.rows = 8;
-    return status_text_slow (&step, rank, text, size);
+    reply.overview.rows = 8;
+    return status_text_slow (&reply, text, size);
 }
 
 TEST (a_task_is_slow_only_if_it_must_be_behind_now)
@@ -215,10 +215,10 @@ TEST (json_has_what_is_known_and_null_for_what_is_not)
     json_t *object;
     char *text;
 
-    step.rows = step.ranks = 1;
+    reply.overview.rows = reply.overview.ranks = 1;
     rank[0].node = "n\33";
-    step.rate_seconds = 0;
-    object = status_json (&step, rank, NULL);
+    reply.overview.rate_seconds = 0;
+    object = status_json (&reply);
     text = json_dumps (object, JSON_COMPACT);
     assert_string_equal (
         text, "{\"job\":4711,\"step\":\"4711.0\",\"array\":null,\"user\":null,\"job_name\":\"resnet\","
@@ -275,42 +275,45 @@ TEST (py_spy_is_read_as_faulthandler)
     assert_false (answer.known);
 }
 
-static void take_line (struct stacks *stacks, const char *line)
+static void take_line (const char *line)
 {
     char copy[128];
 
     snprintf (copy, sizeof (copy), "%s", line);
-    stacks_take_line (stacks, rank, copy);
+    stacks_take_line (&reply, copy);
 }
 
 TEST (places_are_grouped_rare_ones_first_and_unknown_ones_last)
 {
-    struct stacks stacks = { calloc (MOST, sizeof (struct stack)), MOST };
     char *text;
 
+    reply.overview.rows = MOST;
+    reply.stack = calloc (MOST, sizeof (*reply.stack));
     for (int i = 0; i < MOST - 3; i++) {
         char line[64];
 
         snprintf (line, sizeof (line), "worker\t%d\t+\ttrain.py:%d main", i, i == 7 ? 20 : 33);
-        take_line (&stacks, line);
+        take_line (line);
     }
-    take_line (&stacks, "ps\t0\t-\ttf-server is not Python");
+    take_line ("ps\t0\t-\ttf-server is not Python");
     /* None of these is one, and a task that was replaced is not where its spare is. */
     rank[5].state = OVERVIEW_RANK_REPLACED;
-    take_line (&stacks, "worker\t997");
-    take_line (&stacks, "worker\t4\t+\ttrain.py:1 main");
-    take_line (&stacks, "worker\tx\t+\ttrain.py:1 main");
-    take_line (&stacks, "chief\t0\t+\ttrain.py:1 main");
-    take_line (&stacks, "");
-    text = stacks_text (&stacks, rank, 10);
+    take_line ("worker\t997");
+    take_line ("worker\t4\t+\ttrain.py:1 main");
+    take_line ("worker\tx\t+\ttrain.py:1 main");
+    take_line ("chief\t0\t+\ttrain.py:1 main");
+    take_line ("");
+    text = stacks_text (&reply, 10);
     assert_string_equal (
         text, " tasks  which                                      where their Python is\n"
               "     1  worker 7                                   train.py:20 main\n"
               "   996  worker 0, worker 1, worker 2 and 993 more  train.py:33 main\n"
               "     1  ps 0                                       not known: tf-server is not Python\n");
     free (text);
-    text = stacks_text (&stacks, rank, 1);
+    text = stacks_text (&reply, 1);
     assert_non_null (strstr (text, "   997  others    elsewhere: --all\n"));
     free (text);
-    stacks_clear (&stacks);
+    for (int i = 0; i < MOST; i++)
+        free (reply.stack[i].text);
+    free (reply.stack);
 }

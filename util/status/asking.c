@@ -40,6 +40,7 @@ static void __attribute__ ((format (printf, 2, 3))) _note (struct asked_job *job
     va_start (ap, fmt);
     vsnprintf (job->note, sizeof (job->note), fmt, ap);
     va_end (ap);
+    printable_make_line (job->note);
 }
 
 static void _begin_relay (const struct asking *a, struct asked_job *job)
@@ -66,8 +67,8 @@ static void _begin_relay (const struct asking *a, struct asked_job *job)
         _note (job, "%.180s", err.text);
 }
 
-/* Why it is not asked, or may not answer. True if it is asked, on another host. */
-static bool _is_asked (struct asked_job *job)
+/* Why it is not asked, or may not answer. True if it is to be asked, on another host. */
+static bool _is_elsewhere (struct asked_job *job)
 {
     const struct job_info *info = &job->info;
     bool here = _is_this_host (info->host);
@@ -117,25 +118,22 @@ static int _find_jobs (struct asking *a, struct errtext *err)
 /* Several jobs, of an array say, are a line each. */
 static void _begin_relays (struct asking *a)
 {
-    bool *asked = calloc ((size_t)a->count + 1, sizeof (*asked));
     int relays = 0, begun = 0;
 
-    for (int i = 0; i < a->count && asked; i++)
-        relays += asked[i] = _is_asked (&a->jobs[i]);
+    for (int i = 0; i < a->count; i++)
+        relays += a->jobs[i].asked = _is_elsewhere (&a->jobs[i]);
     a->look.lines = a->look.lines || relays > 1;
-    for (int i = 0; i < a->count && asked; i++)
-        if (asked[i] && begun++ < ASKING_MOST)
+    for (int i = 0; i < a->count; i++)
+        if (a->jobs[i].asked && begun++ < ASKING_MOST)
             _begin_relay (a, &a->jobs[i]);
-        else if (asked[i])
+        else if (a->jobs[i].asked)
             _note (&a->jobs[i], "%s", "not asked, because there are many: name it");
-    free (asked);
 }
 
 static void _forget_jobs (struct asking *a)
 {
     for (int i = 0; i < a->count; i++) {
-        if (a->jobs[i].relay.srun > 0)
-            relay_end (&a->jobs[i].relay);
+        relay_end (&a->jobs[i].relay);
         free (a->jobs[i].text);
     }
     free (a->jobs);
@@ -172,19 +170,22 @@ static bool _runs (const struct asking *a)
     return false;
 }
 
-/* Returns 1 if it has answered. */
-static int _read_relay (const struct asking *a, struct asked_job *job)
+static bool _has_answered (const struct asking *a, struct asked_job *job)
 {
     struct relay *relay = &job->relay;
-    struct deadline deadline = deadline_in_ms (ROUND_MS + (a->look.stacks ? STACKS_MS : 0));
     bool had_answered = job->text;
 
     free (job->text);
-    job->text = relay->srun > 0 ? relay_read (relay, false, deadline) : NULL;
-    if (relay->srun > 0 && !job->text && !had_answered)
+    job->text = NULL;
+    if (relay->srun <= 0)
+        return false;
+    job->text = relay_read (relay, false, deadline_in_ms (ROUND_MS + (a->look.stacks ? STACKS_MS : 0)));
+    if (!job->text && !had_answered) {
         relay_why (relay, "its first node does not answer", job->note, sizeof (job->note));
+        printable_make_line (job->note);
+    }
     relay->over = relay->over || (job->text && a->seconds == 0);
-    if (relay->srun > 0 && (!job->text || relay->over))
+    if (!job->text || relay->over)
         relay_end (relay);
     /* The user of the job has printed it, and root may read it. jansson takes care of JSON. */
     if (job->text && !a->look.json)
@@ -193,7 +194,7 @@ static int _read_relay (const struct asking *a, struct asked_job *job)
         free (job->text);
         job->text = NULL;
     }
-    return job->text ? 1 : 0;
+    return job->text;
 }
 
 int asking_round (struct asking *a, struct errtext *err)
@@ -216,7 +217,7 @@ int asking_round (struct asking *a, struct errtext *err)
     }
     answers = a->here.count;
     for (int i = 0; i < a->count; i++)
-        answers += _read_relay (a, &a->jobs[i]);
+        answers += _has_answered (a, &a->jobs[i]);
     return answers;
 }
 
@@ -224,35 +225,31 @@ int asking_round (struct asking *a, struct errtext *err)
 
 static void _print_note (const struct asking *a, const struct asked_job *job, const char *prefix, FILE *f)
 {
-    char title[sizeof (job->info.title)], note[sizeof (job->note)];
     const char *step = a->wanted.step;
 
-    memcpy (title, job->info.title, sizeof (title));
-    memcpy (note, job->note, sizeof (note));
-    printable_make_line (title);
-    printable_make_line (note);
     /* Its name is the user's, unless that means several. */
     fprintf (f, "%sjob %s%s%s \"%s\": %s\n", prefix,
              a->wanted.job && a->count == 1 ? a->wanted.job : job->info.name, step ? "." : "",
-             step ? step : "", title, note);
+             step ? step : "", job->info.title, job->note);
 }
 
-void asking_print_notes (const struct asking *a, const char *prefix, FILE *f)
+void asking_print_notes (const struct asking *a)
 {
+    const char *job = a->wanted.job;
+
     for (int i = 0; i < a->count; i++)
-        _print_note (a, &a->jobs[i], prefix, f);
-    if (a->count == 0 && a->wanted.job && a->local)
-        fprintf (f, "%sjob %s has no job step with --tf-tasks whose srun runs here\n", prefix, a->wanted.job);
-    else if (a->count == 0 && a->wanted.job)
-        fprintf (f, "%sjob %s is over, or never was there (sacct -j %s)\n", prefix, a->wanted.job,
-                 a->wanted.job);
+        _print_note (a, &a->jobs[i], "tf-status: ", stderr);
+    if (a->count == 0 && job && a->local)
+        fprintf (stderr, "tf-status: job %s has no job step with --tf-tasks whose srun runs here\n", job);
+    else if (a->count == 0 && job)
+        fprintf (stderr, "tf-status: job %s is over, or never was there (sacct -j %s)\n", job, job);
 }
 
 /* Its step was found on this host. */
 static bool _is_here (const struct asking *a, const struct asked_job *job)
 {
     for (int i = 0; i < a->here.count; i++)
-        if (look_job (&a->here.reply[i]) == job->info.leader)
+        if (reply_job (&a->here.reply[i]) == job->info.leader)
             return true;
     return false;
 }
@@ -260,7 +257,7 @@ static bool _is_here (const struct asking *a, const struct asked_job *job)
 static bool _are_of_several_jobs (const struct replies *replies)
 {
     for (int i = 1; i < replies->count; i++)
-        if (look_job (&replies->reply[i]) != look_job (&replies->reply[0]))
+        if (reply_job (&replies->reply[i]) != reply_job (&replies->reply[0]))
             return true;
     return false;
 }
@@ -271,7 +268,7 @@ static void _print_jobs (const struct asking *a, FILE *f)
     char *here;
 
     look.lines = look.lines || _are_of_several_jobs (&a->here);
-    here = look_text (&look, a->here.reply, a->here.count);
+    here = look_text (&look, &a->here);
     fputs (here ? here : "", f);
     free (here);
     for (int i = 0; i < a->count; i++)
@@ -281,23 +278,17 @@ static void _print_jobs (const struct asking *a, FILE *f)
             _print_note (a, &a->jobs[i], "", f);
 }
 
-static void _add_steps (json_t *steps, char *text)
-{
-    json_t *more = text ? json_loads (text, 0, NULL) : NULL;
-
-    json_array_extend (steps, more);
-    json_decref (more);
-}
-
 static char *_json (const struct asking *a)
 {
-    json_t *steps = json_array (), *object;
-    char *here = look_text (&a->look, a->here.reply, a->here.count), *text;
+    json_t *steps = look_json (&a->look, &a->here), *object;
+    char *text;
 
-    _add_steps (steps, here);
-    free (here);
-    for (int i = 0; i < a->count; i++)
-        _add_steps (steps, a->jobs[i].text);
+    for (int i = 0; i < a->count; i++) {
+        json_t *more = a->jobs[i].text ? json_loads (a->jobs[i].text, 0, NULL) : NULL;
+
+        json_array_extend (steps, more);
+        json_decref (more);
+    }
     object = json_pack ("{s:s, s:o}", "spank_tf", PACKAGE_VERSION, "steps", steps);
     text = json_dumps (object, JSON_REAL_PRECISION (6) | (a->seconds > 0 ? JSON_COMPACT : JSON_INDENT (2)));
     json_decref (object);

@@ -8,7 +8,6 @@
 #define TF_ASKING_H
 
 #include <stdbool.h>
-#include <stdio.h>
 
 #include "common/errtext.h"
 #include "jobs.h"
@@ -21,6 +20,7 @@
 
 struct asked_job {
     struct job_info info;
+    bool asked; /* on another host, unless there are too many */
     struct relay relay; /* .srun is 0: none */
     char *text; /* of its steps, in this round, or NULL */
     char note[200]; /* why there may be none */
@@ -47,8 +47,8 @@ int asking_round (struct asking *asking, struct errtext *err);
 /* What is printed of this round: with notes on jobs that have not answered. To be freed, or NULL. */
 char *asking_text (const struct asking *asking);
 
-/* Print the notes, if there are only these. */
-void asking_print_notes (const struct asking *asking, const char *prefix, FILE *f);
+/* Print the notes to stderr, if there are only these. */
+void asking_print_notes (const struct asking *asking);
 
 /* Slurm will not run any of these jobs again. */
 bool asking_is_over (const struct asking *asking);

@@ -16,14 +16,17 @@
 #include "common/child.h"
 #include "common/descriptors.h"
 #include "common/number.h"
+#include "common/printable.h"
 
 /* slurmctld may be busy. */
 #define SQUEUE_MS 30000
 /* Some thousand jobs. */
 #define SQUEUE_MOST ((size_t)2 * 1024 * 1024)
 
-const char jobs_format[] = "JobArrayID:39,JobID:15,HetJobID:15,HetJobOffset:15,NumNodes:15,UserID:15,"
-                           "GroupID:15,State:23,BatchFlag:7,BatchHost:127,Name:63";
+/* Columns of fixed widths, because a name may contain anything. */
+#define COLUMNS \
+    "JobArrayID:39,JobID:15,HetJobID:15,HetJobOffset:15,NumNodes:15,UserID:15," \
+    "GroupID:15,State:23,BatchFlag:7,BatchHost:127,Name:63"
 
 /* The next column, without the blanks around it. */
 static const char *_take (const char *line, char *buf, size_t size)
@@ -63,6 +66,7 @@ static bool _parse_line (struct job_info *info, const char *line)
     line = _take (line, batch, sizeof (batch));
     line = _take (line, info->host, sizeof (info->host));
     _take (line, info->title, sizeof (info->title));
+    printable_make_line (info->title);
     info->uid = (uid_t)uid;
     info->gid = (gid_t)gid;
     info->batch = strcmp (batch, "0") != 0;
@@ -116,10 +120,11 @@ bool job_is_over (const struct job_info *job)
 static int _run (void *arg)
 {
     const char *job = arg;
-    char format[512], filter[64];
-    const char *const argv[] = { "squeue", "--noheader", format, filter, job ? "--states=all" : NULL, NULL };
+    char filter[64];
+    const char *const argv[] = {
+        "squeue", "--noheader", "--Format=" COLUMNS, filter, job ? "--states=all" : NULL, NULL
+    };
 
-    snprintf (format, sizeof (format), "--Format=%s", jobs_format);
     if (job)
         snprintf (filter, sizeof (filter), "--jobs=%s", job);
     else

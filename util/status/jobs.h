@@ -23,14 +23,11 @@ struct job_info {
     bool batch;
     /* Of the batch script; or, of salloc and srun, where that was called; "" before it starts. */
     char host[128];
-    char title[64]; /* its name, cut; any bytes but control characters */
+    char title[64]; /* its name, cut, and made printable */
 };
 
 /* The line of squeue that begins there. Returns the next one; NULL if there is none, or another text. */
 const char *jobs_parse (struct job_info *info, const char *text);
-
-/* What squeue is asked for: columns of fixed widths, because a name may contain anything. */
-extern const char jobs_format[];
 
 /*
  * The jobs that "12", "11_3" or "14+1" names: of an array and of a heterogeneous job perhaps several; NULL:

@@ -5,7 +5,6 @@
 
 #include "look.h"
 
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -13,67 +12,50 @@
 #include "status_json.h"
 #include "status_text.h"
 
-int look_job (const struct reply *reply)
+/* -1: stderr says why. */
+static int _ask_stacks (const struct look *look, struct reply *reply)
 {
-    return (int)strtol (reply->overview.job_step, NULL, 10);
-}
-
-/* Slurm's jobs of a step: of a heterogeneous one each component. */
-static int _ask_stacks (const struct look *look, const struct reply *reply, struct stacks *stacks)
-{
-    struct job_info *job;
     struct errtext err;
-    char number[16];
-    int found, count = 0, rc = -1;
 
-    *stacks = (struct stacks){ NULL, 0 };
-    snprintf (number, sizeof (number), "%d", look_job (reply));
-    found = jobs_find (&job, number, &err);
-    for (int i = 0; i < found; i++)
-        if (job[i].leader == look_job (reply))
-            job[count++] = job[i];
-    if (found >= 0)
-        rc = stacks_ask (stacks, &reply->overview, reply->rank, job, count, look->role, &err);
-    free (job);
-    if (rc < 0)
-        fprintf (stderr, "tf-status: %s\n", err.text);
-    return rc;
+    if (stacks_ask (reply, look->role, &err) == 0)
+        return 0;
+    fprintf (stderr, "tf-status: %s\n", err.text);
+    return -1;
 }
 
-static char *_json (const struct look *look, const struct reply *reply, int count)
+json_t *look_json (const struct look *look, const struct replies *replies)
 {
     json_t *steps = json_array ();
-    char *text;
 
-    for (int i = 0; i < count; i++) {
-        struct stacks stacks = { NULL, 0 };
-
+    for (int i = 0; i < replies->count; i++) {
         if (look->stacks)
-            _ask_stacks (look, &reply[i], &stacks);
-        json_array_append_new (steps, status_json (&reply[i].overview, reply[i].rank, stacks.of));
-        stacks_clear (&stacks);
+            _ask_stacks (look, &replies->reply[i]);
+        json_array_append_new (steps, status_json (&replies->reply[i]));
     }
-    text = json_dumps (steps, JSON_COMPACT | JSON_REAL_PRECISION (6));
+    return steps;
+}
+
+static char *_json_text (const struct look *look, const struct replies *replies)
+{
+    json_t *steps = look_json (look, replies);
+    char *text = json_dumps (steps, JSON_COMPACT | JSON_REAL_PRECISION (6));
+
     json_decref (steps);
     return text;
 }
 
-static char *_stacks (const struct look *look, const struct reply *reply)
+static char *_table (const struct look *look, struct reply *reply)
 {
-    struct stacks stacks;
-    char *text = NULL;
-
-    if (_ask_stacks (look, reply, &stacks) == 0)
-        text = stacks_text (&stacks, reply->rank, look->all ? reply->overview.rows : STATUS_TEXT_ROWS);
-    stacks_clear (&stacks);
-    return text;
+    if (!look->stacks)
+        return status_text (reply, look->all);
+    if (_ask_stacks (look, reply) < 0)
+        return NULL;
+    return stacks_text (reply, look->all ? reply->overview.rows : STATUS_TEXT_ROWS);
 }
 
-static int _print_one (FILE *f, const struct look *look, const struct reply *reply)
+static int _print_one (FILE *f, const struct look *look, struct reply *reply)
 {
-    char *table = look->lines    ? NULL
-                  : look->stacks ? _stacks (look, reply)
-                                 : status_text (&reply->overview, reply->rank, look->all);
+    char *table = look->lines ? NULL : _table (look, reply);
     char *line = look->lines || (look->stacks && table) ? status_text_line (&reply->overview) : NULL;
     int rc = line || table ? 0 : -1;
 
@@ -87,7 +69,7 @@ static int _print_one (FILE *f, const struct look *look, const struct reply *rep
     return rc;
 }
 
-char *look_text (const struct look *look, const struct reply *reply, int count)
+char *look_text (const struct look *look, const struct replies *replies)
 {
     char *text = NULL;
     size_t size;
@@ -96,9 +78,9 @@ char *look_text (const struct look *look, const struct reply *reply, int count)
 
     /* gcc -fanalyzer is wrong: that of JSON has no stream. */
     if (look->json)
-        return _json (look, reply, count);
-    for (int i = 0; i < count && rc == 0; i++)
-        rc = _print_one (f, look, &reply[i]);
+        return _json_text (look, replies);
+    for (int i = 0; i < replies->count && rc == 0; i++)
+        rc = _print_one (f, look, &replies->reply[i]);
     if (f && fclose (f) == 0 && rc == 0)
         return text;
     free (text);

@@ -6,6 +6,7 @@
 #ifndef TF_LOOK_H
 #define TF_LOOK_H
 
+#include <jansson.h>
 #include <stdbool.h>
 
 #include "reply.h"
@@ -16,10 +17,10 @@ struct look {
     const char *role; /* of the tasks whose stacks are asked for, or NULL */
 };
 
-/* To be freed; of JSON it is an array. NULL if there is no memory, or stderr says why. */
-char *look_text (const struct look *look, const struct reply *reply, int count);
+/* An array of these steps. */
+json_t *look_json (const struct look *look, const struct replies *replies);
 
-/* The number of its job. */
-int look_job (const struct reply *reply);
+/* To be freed; of JSON it is that array. NULL if there is no memory, or stderr says why. */
+char *look_text (const struct look *look, const struct replies *replies);
 
 #endif

@@ -65,12 +65,7 @@ static int _become_user (const struct job_info *job)
                                                                                                         : 0;
 }
 
-struct nodes {
-    const char *list; /* NULL: Slurm takes the first ones */
-    int count;
-};
-
-static void _execute_srun (const struct job_info *job, const struct nodes *nodes, const char *const *words)
+static void _execute_srun (const struct job_info *job, const char *list, int count, const char *const *words)
 {
     const char *program = helper_own_file ();
     char id[32], group[32], number[32], tasks[32];
@@ -82,14 +77,14 @@ static void _execute_srun (const struct job_info *job, const struct nodes *nodes
     int used = 10;
 
     snprintf (id, sizeof (id), "--jobid=%d", job->leader);
-    snprintf (number, sizeof (number), "--nodes=%d", nodes->count);
-    snprintf (tasks, sizeof (tasks), "--ntasks=%d", nodes->count);
+    snprintf (number, sizeof (number), "--nodes=%d", count);
+    snprintf (tasks, sizeof (tasks), "--ntasks=%d", count);
     snprintf (group, sizeof (group), "--het-group=%d", job->component);
     if (job->component >= 0)
         argv[used++] = group;
-    if (nodes->list) {
+    if (list) {
         argv[used++] = "--nodelist";
-        argv[used++] = nodes->list;
+        argv[used++] = list;
     }
     argv[used++] = program;
     /* A file with all programs needs the name of one (util/static). */
@@ -101,7 +96,7 @@ static void _execute_srun (const struct job_info *job, const struct nodes *nodes
         execvp (argv[0], (char *const *)(uintptr_t)argv);
 }
 
-static void _execute (const struct job_info *job, const struct nodes *nodes, const char *const *words,
+static void _execute (const struct job_info *job, const char *list, int count, const char *const *words,
                       pid_t parent)
 {
     bool is_users = geteuid () == 0 && job->uid != 0;
@@ -114,7 +109,7 @@ static void _execute (const struct job_info *job, const struct nodes *nodes, con
     if (getppid () != parent)
         return;
     _forget_environment (is_users);
-    _execute_srun (job, nodes, words);
+    _execute_srun (job, list, count, words);
     dprintf (STDERR_FILENO, "srun cannot be executed here\n");
 }
 
@@ -123,7 +118,6 @@ static void _execute (const struct job_info *job, const struct nodes *nodes, con
 int relay_begin (struct relay *relay, const struct job_info *job, const char *list, int count,
                  const char *const *words, struct errtext *err)
 {
-    const struct nodes nodes = { list, count };
     pid_t parent = getpid ();
     int end[2];
 
@@ -131,7 +125,7 @@ int relay_begin (struct relay *relay, const struct job_info *job, const char *li
     if (pipe2 (end, O_CLOEXEC) == 0) {
         relay->fd = end[0];
         if ((relay->srun = child_fork ("srun", (int[]){ -1, end[1], relay->errors }, 3)) == 0) {
-            _execute (job, &nodes, words, parent);
+            _execute (job, list, count, words, parent);
             _exit (1);
         }
         close (end[1]);

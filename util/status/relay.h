@@ -29,8 +29,9 @@ struct relay {
 };
 
 /*
- * Start it with these words, the last one NULL, on so many nodes of the job: those of the list, "n1,n2", or
- * NULL. If this is root, as the job's user. -1 and err. Then relay_end () is needed.
+ * Start it with these words, the last one NULL, on so many nodes of the job: those of the list, "n1,n2", or,
+ * if it is NULL, those that Slurm takes. If this is root, as the job's user. -1 and err. Then relay_end () is
+ * needed.
  */
 int relay_begin (struct relay *relay, const struct job_info *job, const char *list, int count,
                  const char *const *words, struct errtext *err);

@@ -138,10 +138,18 @@ static int _read_reply (struct reply *reply, struct frame_reader *reader, int fd
     return rc;
 }
 
+int reply_job (const struct reply *reply)
+{
+    return (int)strtol (reply->overview.job_step, NULL, 10);
+}
+
 void reply_clear (struct reply *reply)
 {
     for (int i = 0; reply->frame && i <= reply->overview.rows; i++)
         frame_destroy (reply->frame[i]);
+    for (int i = 0; reply->stack && i < reply->overview.rows; i++)
+        free (reply->stack[i].text);
+    free (reply->stack);
     free (reply->frame);
     free (reply->rank);
     *reply = (struct reply){ .rank = NULL };

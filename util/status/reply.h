@@ -27,9 +27,16 @@ struct reply_source {
  */
 int reply_sources (const char *file, uid_t uid, struct reply_source **list, struct errtext *err);
 
+/* Where the Python of a task is, or why that is not known. */
+struct stack {
+    bool known;
+    char *text; /* NULL: it was not asked */
+};
+
 struct reply {
     struct overview overview;
     struct overview_rank *rank; /* overview.rows of them */
+    struct stack *stack; /* likewise, after stacks_ask (); or NULL */
     struct frame **frame; /* their texts, and of the overview the last one */
 };
 
@@ -39,6 +46,9 @@ struct reply {
  */
 int reply_ask (struct reply *reply, const struct reply_source *source, enum overview_asks asks,
                struct deadline patience, struct errtext *err);
+
+/* The number of its job. */
+int reply_job (const struct reply *reply);
 
 /* A zeroed one is fine. */
 void reply_clear (struct reply *reply);

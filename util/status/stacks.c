@@ -18,27 +18,28 @@
 #include "common/number.h"
 #include "common/printable.h"
 #include "common/table.h"
+#include "jobs.h"
 #include "python_ask.h"
 #include "relay.h"
 #include "step_tasks.h"
 
 /* On a node. */
 
-int stacks_print_here (const char *job, const char *step, const char *role)
+int stacks_print_here (const struct wanted *wanted, const char *role)
 {
     struct step_task *task;
-    int count = step_tasks_find (&task, job, step), wanted = 0;
+    int found = step_tasks_find (&task, wanted->job, wanted->step ? wanted->step : ""), count = 0;
 
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < found; i++)
         if (!role || strcmp (task[i].role, role) == 0)
-            task[wanted++] = task[i];
-    python_ask (task, wanted);
-    for (int i = 0; i < wanted; i++) {
+            task[count++] = task[i];
+    python_ask (task, count);
+    for (int i = 0; i < count; i++) {
         printable_make_line (task[i].text);
         printf ("%s\t%d\t%c\t%s\n", task[i].role, task[i].index, task[i].known ? '+' : '-', task[i].text);
     }
     free (task);
-    return count >= 0 && fflush (stdout) == 0 ? 0 : -1;
+    return found >= 0 && fflush (stdout) == 0 ? 0 : -1;
 }
 
 /* Lines of nodes. */
@@ -66,7 +67,7 @@ static bool _is_rank (const struct overview_rank *r, const char *role, int index
     return _runs (r) && r->role && r->index == index && strcmp (r->role, role) == 0;
 }
 
-void stacks_take_line (struct stacks *stacks, const struct overview_rank *rank, char *line)
+void stacks_take_line (struct reply *reply, char *line)
 {
     const char *role = strsep (&line, "\t"), *number = line ? strsep (&line, "\t") : NULL;
     const char *sign = line ? strsep (&line, "\t") : NULL;
@@ -74,17 +75,17 @@ void stacks_take_line (struct stacks *stacks, const struct overview_rank *rank, 
 
     if (!line || !sign || number_parse (&index, number, 0, INT_MAX) < 0)
         return;
-    for (int i = 0; i < stacks->ranks; i++)
-        if (_is_rank (&rank[i], role, index))
-            _set (&stacks->of[i], *sign == '+', line);
+    for (int i = 0; i < reply->overview.rows; i++)
+        if (_is_rank (&reply->rank[i], role, index))
+            _set (&reply->stack[i], *sign == '+', line);
 }
 
-static void _read_answers (struct stacks *stacks, const struct overview_rank *rank, struct relay *relay)
+static void _read_answers (struct reply *reply, struct relay *relay)
 {
     char *text = relay_read (relay, true, deadline_in_ms (STACKS_MS)), *rest = text, *line;
 
     while ((line = strsep (&rest, "\n")))
-        stacks_take_line (stacks, rank, line);
+        stacks_take_line (reply, line);
     free (text);
 }
 
@@ -96,8 +97,9 @@ static bool _is_asked (const struct overview_rank *r, const char *role)
 }
 
 /* "n1,n2", each once; neighbours of the same rank are the usual case. NULL if there is no memory. */
-static char *_nodes (const struct overview_rank *rank, int ranks, const char *role, int *count)
+static char *_nodes (const struct reply *reply, const char *role, int *count)
 {
+    const struct overview_rank *rank = reply->rank;
     char *text = NULL;
     size_t size;
     FILE *f = open_memstream (&text, &size);
@@ -105,7 +107,7 @@ static char *_nodes (const struct overview_rank *rank, int ranks, const char *ro
     *count = 0;
     if (!f)
         return NULL;
-    for (int i = 0; i < ranks; i++) {
+    for (int i = 0; i < reply->overview.rows; i++) {
         bool had = !_is_asked (&rank[i], role);
 
         for (int k = 0; k < i && !had; k++)
@@ -117,11 +119,12 @@ static char *_nodes (const struct overview_rank *rank, int ranks, const char *ro
     return text;
 }
 
-static void _ask_component (struct stacks *stacks, const struct overview *o, const struct overview_rank *rank,
-                            const struct job_info *job, const char *role, struct errtext *err)
+/* The job is it, or a component of it. */
+static void _ask_component (struct reply *reply, const struct job_info *job, const char *role,
+                            struct errtext *err)
 {
     char stacks_word[96] = "--stacks", *nodes = NULL;
-    const char *const words[] = { "--node", stacks_word, o->job_step, NULL };
+    const char *const words[] = { "--node", stacks_word, reply->overview.job_step, NULL };
     int count = job->nodes;
     struct relay relay;
 
@@ -129,37 +132,34 @@ static void _ask_component (struct stacks *stacks, const struct overview *o, con
         snprintf (stacks_word, sizeof (stacks_word), "--stacks=%s", role);
     /* Of a heterogeneous job a list would name nodes of other components. */
     if (job->component < 0)
-        nodes = _nodes (rank, o->rows, role, &count);
+        nodes = _nodes (reply, role, &count);
     if (count > 0 && relay_begin (&relay, job, nodes, count, words, err) == 0) {
-        _read_answers (stacks, rank, &relay);
+        _read_answers (reply, &relay);
         relay_why (&relay, "no process of it was found", err->text, sizeof (err->text));
         relay_end (&relay);
     }
     free (nodes);
 }
 
-int stacks_ask (struct stacks *stacks, const struct overview *o, const struct overview_rank *rank,
-                const struct job_info *job, int jobs, const char *role, struct errtext *err)
+int stacks_ask (struct reply *reply, const char *role, struct errtext *err)
 {
+    int rows = reply->overview.rows, found;
     struct errtext why = { "" };
+    struct job_info *job;
+    char number[16];
 
-    *stacks = (struct stacks){ calloc ((size_t)o->rows + 1, sizeof (*stacks->of)), o->rows };
-    if (!stacks->of)
-        return errtext_set (err, "%s", strerror (ENOMEM));
-    for (int i = 0; i < jobs; i++)
-        _ask_component (stacks, o, rank, &job[i], role, &why);
-    for (int i = 0; i < o->rows; i++)
-        if (_is_asked (&rank[i], role) && !stacks->of[i].text)
-            _set (&stacks->of[i], false, why.text);
-    return 0;
-}
-
-void stacks_clear (struct stacks *stacks)
-{
-    for (int i = 0; i < stacks->ranks; i++)
-        free (stacks->of[i].text);
-    free (stacks->of);
-    *stacks = (struct stacks){ NULL, 0 };
+    snprintf (number, sizeof (number), "%d", reply_job (reply));
+    found = jobs_find (&job, number, err);
+    if (found >= 0 && !(reply->stack = calloc ((size_t)rows + 1, sizeof (*reply->stack))))
+        errtext_set (err, "%s", strerror (ENOMEM));
+    for (int i = 0; i < found && reply->stack; i++)
+        if (job[i].leader == reply_job (reply))
+            _ask_component (reply, &job[i], role, &why);
+    free (job);
+    for (int i = 0; i < rows && reply->stack; i++)
+        if (_is_asked (&reply->rank[i], role) && !reply->stack[i].text)
+            _set (&reply->stack[i], false, why.text);
+    return reply->stack ? 0 : -1;
 }
 
 /* The table. */
@@ -184,34 +184,34 @@ static int _compare (const void *a, const void *b)
     return one->tasks != other->tasks ? one->tasks - other->tasks : one->first - other->first;
 }
 
-static int _group (const struct stacks *stacks, struct place_of_stacks *place)
+static int _group_stacks (const struct reply *reply, struct place_of_stacks *place)
 {
     int places = 0;
 
-    for (int i = 0; i < stacks->ranks; i++) {
+    for (int i = 0; i < reply->overview.rows; i++) {
+        const struct stack *stack = &reply->stack[i];
         int p = 0;
 
-        if (!stacks->of[i].text)
+        if (!stack->text)
             continue;
-        while (p < places && !_is_same (place[p].stack, &stacks->of[i]))
+        while (p < places && !_is_same (place[p].stack, stack))
             p++;
         if (p == places)
-            place[places++] = (struct place_of_stacks){ &stacks->of[i], i, 0 };
+            place[places++] = (struct place_of_stacks){ stack, i, 0 };
         place[p].tasks++;
     }
     qsort (place, (size_t)places, sizeof (*place), _compare);
     return places;
 }
 
-static void _add_row (struct table *table, const struct stacks *stacks, const struct overview_rank *rank,
-                      const struct place_of_stacks *place)
+static void _add_place (struct table *table, const struct reply *reply, const struct place_of_stacks *place)
 {
     char number[16], names[256], name[96], text[600];
     struct list_text list = { names, sizeof (names), ", ", 3, 0, 0 };
 
-    for (int i = place->first; i < stacks->ranks; i++)
-        if (stacks->of[i].text && _is_same (&stacks->of[i], place->stack)) {
-            snprintf (name, sizeof (name), "%.70s %d", rank[i].role, rank[i].index);
+    for (int i = place->first; i < reply->overview.rows; i++)
+        if (reply->stack[i].text && _is_same (&reply->stack[i], place->stack)) {
+            snprintf (name, sizeof (name), "%.70s %d", reply->rank[i].role, reply->rank[i].index);
             list_text_add (&list, name);
         }
     snprintf (number, sizeof (number), "%d", place->tasks);
@@ -219,17 +219,17 @@ static void _add_row (struct table *table, const struct stacks *stacks, const st
     table_add_row (table, (const char *const[]){ number, list_text_end (&list), text });
 }
 
-char *stacks_text (const struct stacks *stacks, const struct overview_rank *rank, int most)
+char *stacks_text (const struct reply *reply, int most)
 {
     static const char *const heading[] = { "tasks", "which", "where their Python is" };
-    struct place_of_stacks *place = calloc ((size_t)stacks->ranks + 1, sizeof (*place));
+    struct place_of_stacks *place = calloc ((size_t)reply->overview.rows + 1, sizeof (*place));
     struct table *table = place ? table_create (NULL, heading, 3) : NULL;
-    int places = place ? _group (stacks, place) : 0, left = 0;
+    int places = place ? _group_stacks (reply, place) : 0, left = 0;
     char number[16], *text;
 
     for (int p = 0; p < places; p++)
         if (p < most)
-            _add_row (table, stacks, rank, &place[p]);
+            _add_place (table, reply, &place[p]);
         else
             left += place[p].tasks;
     if (left > 0) {

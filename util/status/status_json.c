@@ -65,8 +65,9 @@ static json_t *_task (const struct overview_rank *r, const struct stack *stack)
     return task;
 }
 
-json_t *status_json (const struct overview *o, const struct overview_rank *rank, const struct stack *stack)
+json_t *status_json (const struct reply *reply)
 {
+    const struct overview *o = &reply->overview;
     json_t *object = json_object (), *tasks = json_array ();
 
     _add (object, "job", json_integer ((json_int_t)strtoul (o->job_step, NULL, 10)));
@@ -90,7 +91,7 @@ json_t *status_json (const struct overview *o, const struct overview_rank *rank,
     _add (object, "missing", json_integer (o->missing));
     _add (object, "times_s", _times (&o->times));
     for (int i = 0; i < o->rows; i++)
-        json_array_append_new (tasks, _task (&rank[i], stack ? &stack[i] : NULL));
+        json_array_append_new (tasks, _task (&reply->rank[i], reply->stack ? &reply->stack[i] : NULL));
     _add (object, "tasks", tasks);
     return object;
 }

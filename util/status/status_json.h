@@ -8,11 +8,9 @@
 
 #include <jansson.h>
 
-#include "protocol/overview.h"
-#include "stacks.h"
+#include "reply.h"
 
-/* With `overview->rows` tasks, and where they are, or NULL. NULL if there is no memory. */
-json_t *status_json (const struct overview *overview, const struct overview_rank *rank,
-                     const struct stack *stack);
+/* With its tasks, and where they are, if they were asked. NULL if there is no memory. */
+json_t *status_json (const struct reply *reply);
 
 #endif

@@ -94,12 +94,13 @@ static int64_t _at_most (const struct overview *o, const struct overview_rank *r
     return r->step + ((int64_t)r->told_age + BEHIND_SECONDS) * o->rate / 1000;
 }
 
-bool status_text_slow (const struct overview *o, const struct overview_rank *rank, char *buf, size_t size)
+bool status_text_slow (const struct reply *reply, char *buf, size_t size)
 {
+    const struct overview *o = &reply->overview;
     const struct overview_rank *slow = NULL, *ahead = NULL;
     struct amount_text step, other;
 
-    for (const struct overview_rank *r = rank; r < rank + o->rows; r++) {
+    for (const struct overview_rank *r = reply->rank; r < reply->rank + o->rows; r++) {
         if (!_counts (r))
             continue;
         if (!slow || _at_most (o, r) < _at_most (o, slow))
@@ -117,8 +118,8 @@ bool status_text_slow (const struct overview *o, const struct overview_rank *ran
 }
 
 /*
- * Rows. If there are too many, tasks that have the same role, state and end are one row. In front are groups
- * of few tasks: what is unusual.
+ * Rows. If there are too many tasks, those that have the same role, state and end are one row. In front are
+ * groups of few tasks: what is unusual.
  */
 
 struct group {
@@ -132,7 +133,7 @@ struct group {
 struct groups {
     struct group *group;
     int count;
-    int more; /* ranks that are in none, because there are more than `most` groups */
+    int more; /* ranks that are in none, because there are too many groups */
 };
 
 static int _compare_texts (const char *a, const char *b)
@@ -151,7 +152,7 @@ static int _compare_kinds (const struct overview_rank *a, const struct overview_
 }
 
 /* Ranks of a group follow each other, by node. */
-static int _compare (const void *one, const void *other)
+static int _compare_ranks (const void *one, const void *other)
 {
     const struct overview_rank *a = *(const struct overview_rank *const *)one,
                                *b = *(const struct overview_rank *const *)other;
@@ -193,41 +194,29 @@ static int _compare_groups (const void *one, const void *other)
     return a->count != b->count ? a->count - b->count : a->first->rank - b->first->rank;
 }
 
-static int _group (struct groups *groups, const struct overview_rank *rank, int ranks)
+/* At most so many, of one rank each if that is enough. -1 if there is no memory. */
+static int _make_groups (struct groups *groups, const struct reply *reply, int most)
 {
+    int ranks = reply->overview.rows;
     const struct overview_rank **order = calloc ((size_t)ranks + 1, sizeof (const struct overview_rank *));
 
-    if (!order)
+    *groups = (struct groups){ calloc ((size_t)ranks + 1, sizeof (*groups->group)), 0, 0 };
+    if (!order || !groups->group) {
+        free (order);
+        free (groups->group);
         return -1;
+    }
     for (int i = 0; i < ranks; i++)
-        order[i] = &rank[i];
-    qsort (order, (size_t)ranks, sizeof (const struct overview_rank *), _compare);
-    for (int i = 0; i < ranks; i++) {
-        bool joins = i > 0 && _compare_kinds (order[i], order[i - 1]) == 0;
-
-        if (joins)
+        order[i] = &reply->rank[i];
+    qsort (order, (size_t)ranks, sizeof (const struct overview_rank *), _compare_ranks);
+    for (int i = 0; i < ranks; i++)
+        if (ranks > most && i > 0 && _compare_kinds (order[i], order[i - 1]) == 0)
             _join (&groups->group[groups->count - 1], order[i],
                    _compare_texts (order[i]->node, order[i - 1]->node) != 0);
         else
             groups->group[groups->count++] = _of_one (order[i]);
-    }
     free (order);
     qsort (groups->group, (size_t)groups->count, sizeof (*groups->group), _compare_groups);
-    return 0;
-}
-
-/* One for each rank, or at most so many. -1 if there is no memory. */
-static int _make_groups (struct groups *groups, const struct overview_rank *rank, int ranks, int most)
-{
-    *groups = (struct groups){ calloc ((size_t)ranks + 1, sizeof (*groups->group)), 0, 0 };
-    if (!groups->group)
-        return -1;
-    if (ranks > most && _group (groups, rank, ranks) < 0) {
-        free (groups->group);
-        return -1;
-    }
-    for (int i = 0; ranks <= most && i < ranks; i++)
-        groups->group[groups->count++] = _of_one (&rank[i]);
     while (groups->count > most)
         groups->more += groups->group[--groups->count].count;
     return 0;
@@ -291,8 +280,9 @@ static void _add_row (struct table *table, const struct group *group)
     table_add_row (table, (const char *const[]){ number, role, node, state, steps, age, restarts });
 }
 
-static void _print_head (FILE *f, const struct overview *o, const struct overview_rank *rank)
+static void _print_head (FILE *f, const struct reply *reply)
 {
+    const struct overview *o = &reply->overview;
     char *line = status_text_line (o), behind[256];
 
     if (line)
@@ -305,11 +295,11 @@ static void _print_head (FILE *f, const struct overview *o, const struct overvie
         printable_make_line (report);
         fprintf (f, "time: %s\n", report);
     }
-    if (status_text_slow (o, rank, behind, sizeof (behind)))
+    if (status_text_slow (reply, behind, sizeof (behind)))
         fprintf (f, "%s\n", behind);
 }
 
-char *status_text (const struct overview *o, const struct overview_rank *rank, bool all)
+char *status_text (const struct reply *reply, bool all)
 {
     static const char *const heading[] = { "rank", "role", "node", "state", "step", "activity", "restarts" };
     struct groups groups;
@@ -318,14 +308,14 @@ char *status_text (const struct overview *o, const struct overview_rank *rank, b
     size_t size;
     FILE *f;
 
-    if (_make_groups (&groups, rank, o->rows, all ? o->rows : STATUS_TEXT_ROWS) < 0)
+    if (_make_groups (&groups, reply, all ? reply->overview.rows : STATUS_TEXT_ROWS) < 0)
         return NULL;
     if (!(f = open_memstream (&text, &size))) {
         free (groups.group);
         return NULL;
     }
-    _print_head (f, o, rank);
-    if (o->rows > 0) {
+    _print_head (f, reply);
+    if (groups.count > 0) {
         table = table_create (NULL, heading, 7);
         for (int i = 0; i < groups.count; i++)
             _add_row (table, &groups.group[i]);

@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "protocol/overview.h"
+#include "reply.h"
 
 /* So many lines are a screen. A step with more tasks is shown in groups. */
 #define STATUS_TEXT_LINES 24
@@ -30,10 +30,9 @@ char *status_text_line (const struct overview *overview);
  * supervisors tell steps at different moments, so a task is slow only if it is behind the step that another
  * one had reached, even if it went on at the speed of the job step since it told its own.
  */
-bool status_text_slow (const struct overview *overview, const struct overview_rank *rank, char *buf,
-                       size_t size);
+bool status_text_slow (const struct reply *reply, char *buf, size_t size);
 
-/* That line, the time report, who is slow, and the table of `overview->rows` ranks. The same. */
-char *status_text (const struct overview *overview, const struct overview_rank *rank, bool all);
+/* That line, the time report, who is slow, and the table of the tasks. The same. */
+char *status_text (const struct reply *reply, bool all);
 
 #endif

@@ -60,13 +60,11 @@ static const char help[] =
     "See tf-status(1).\n";
 
 struct options {
-    char *job, *step; /* "12", "11_3", "14+0"; "0"; or NULL */
-    bool all, stacks, json, local, help, version;
-    const char *role; /* of the tasks whose stacks are asked for, or NULL */
-    int watch; /* seconds; 0: once */
+    struct asking asking; /* .seconds 0: once */
+    bool help, version;
     /* Of another tf-status: */
+    bool node; /* the stacks of this node */
     int relay; /* seconds between rounds; -1: there is none */
-    bool lines, node; /* a line for each step; the stacks of this node */
 };
 
 static const struct option known[] = {
@@ -98,8 +96,8 @@ static int _read_job (struct options *options, char *text)
         *dot++ = '\0';
     if (dot && (!*dot || strspn (dot, "0123456789") != strlen (dot)))
         return -1;
-    options->job = text;
-    options->step = dot;
+    options->asking.wanted.job = text;
+    options->asking.wanted.step = dot;
     return 0;
 }
 
@@ -113,20 +111,22 @@ static int _read_seconds (int *seconds, const char *text, int least)
 
 static int _read_option (struct options *options, int letter)
 {
+    struct asking *asking = &options->asking;
+
     switch (letter) {
-        case 'a': options->all = true; break;
+        case 'a': asking->look.all = true; break;
         case 'w':
-            options->watch = isatty (STDOUT_FILENO) ? WATCH_TERMINAL : WATCH_LINES;
-            return optarg ? _read_seconds (&options->watch, optarg, 1) : 0;
+            asking->seconds = isatty (STDOUT_FILENO) ? WATCH_TERMINAL : WATCH_LINES;
+            return optarg ? _read_seconds (&asking->seconds, optarg, 1) : 0;
         case 's':
-            options->stacks = true;
-            options->role = optarg;
+            asking->look.stacks = true;
+            asking->look.role = optarg;
             break;
-        case 'j': options->json = true; break;
-        case 'l': options->local = true; break;
+        case 'j': asking->look.json = true; break;
+        case 'l': asking->local = true; break;
         case 'h': options->help = true; break;
         case 'v': options->version = true; break;
-        case 'L': options->lines = true; break;
+        case 'L': asking->look.lines = true; break;
         case 'n': options->node = true; break;
         case 'r': return _read_seconds (&options->relay, optarg, 0);
         default: return -1;
@@ -137,6 +137,7 @@ static int _read_option (struct options *options, int letter)
 /* -1 if the command line is not valid, and stderr says why. */
 static int _read_options (struct options *options, int argc, char *argv[])
 {
+    const struct asking *asking = &options->asking;
     int letter;
 
     while ((letter = getopt_long (argc, argv, "ahw", known, NULL)) != -1)
@@ -146,11 +147,11 @@ static int _read_options (struct options *options, int argc, char *argv[])
         fprintf (stderr, "tf-status: give one job, such as 4711 or 4711.0\n");
         return -1;
     }
-    if ((options->relay >= 0 || options->node) && !options->job)
+    if ((options->relay >= 0 || options->node) && !asking->wanted.job)
         return -1;
-    if ((options->watch > 0 || options->stacks) && !options->job) {
+    if ((asking->seconds > 0 || asking->look.stacks) && !asking->wanted.job) {
         fprintf (stderr, "tf-status: %s needs a job, such as 4711\n",
-                 options->stacks ? "--stacks" : "--watch");
+                 asking->look.stacks ? "--stacks" : "--watch");
         return -1;
     }
     return 0;
@@ -222,21 +223,29 @@ static int _print (const struct asking *asking, bool redraw, int seconds)
     return rc;
 }
 
-/* A round. FOUND if there are steps; otherwise stderr says why there are none. */
-static int _show (struct asking *asking)
+/* How many steps have answered; -1, and stderr says why. */
+static int _round (struct asking *asking)
 {
     struct errtext err;
     int answers = asking_round (asking, &err);
 
-    if (answers < 0) {
+    if (answers < 0)
         fprintf (stderr, "tf-status: %s\n", err.text);
+    return answers;
+}
+
+/* FOUND if there are steps; otherwise stderr says why there are none. */
+static int _show (struct asking *asking)
+{
+    int answers = _round (asking);
+
+    if (answers < 0)
         return FAILED;
-    }
     if ((answers > 0 || !asking->wanted.job || asking->look.json) && _print (asking, false, 0) < 0)
         return FAILED;
     if (answers > 0 || !asking->wanted.job)
         return FOUND;
-    asking_print_notes (asking, "tf-status: ", stderr);
+    asking_print_notes (asking);
     return NOT_FOUND;
 }
 
@@ -244,17 +253,16 @@ static int _show (struct asking *asking)
 static int _watch (struct asking *asking)
 {
     bool redraw = isatty (STDOUT_FILENO) && !asking->look.json, shown = false;
-    struct errtext err;
     int answers;
 
     if (redraw)
         _begin_screen ();
-    while ((answers = asking_round (asking, &err)) >= 0) {
+    while ((answers = _round (asking)) >= 0) {
         bool over = answers == 0 && (asking_is_over (asking) || (shown && asking->wanted.step));
         int seconds = answers > 0 || asking->seconds > WATCH_JOB ? asking->seconds : WATCH_JOB;
 
         if (over && !shown) {
-            asking_print_notes (asking, "tf-status: ", stderr);
+            asking_print_notes (asking);
             return NOT_FOUND;
         }
         if (answers == 0 && asking->look.json)
@@ -265,24 +273,19 @@ static int _watch (struct asking *asking)
             return FOUND;
         shown = shown || answers > 0;
     }
-    fprintf (stderr, "tf-status: %s\n", err.text);
     return FAILED;
 }
 
 /* For a tf-status on another host. */
 static int _relay (struct asking *asking, int seconds)
 {
-    struct errtext err;
-
     do {
-        char *text = NULL;
+        char *text;
         bool printed;
 
-        if (asking_round (asking, &err) < 0) {
-            fprintf (stderr, "tf-status: %s\n", err.text);
+        if (_round (asking) < 0)
             return FAILED;
-        }
-        text = look_text (&asking->look, asking->here.reply, asking->here.count);
+        text = look_text (&asking->look, &asking->here);
         printed =
             text && fputs (text, stdout) >= 0 && fputs (RELAY_MARK, stdout) >= 0 && fflush (stdout) == 0;
         free (text);
@@ -293,24 +296,16 @@ static int _relay (struct asking *asking, int seconds)
     return FOUND;
 }
 
-static int _ask (const struct options *options)
+static int _ask_for (struct asking *asking, int relay)
 {
-    bool relay = options->relay >= 0, terminal = isatty (STDOUT_FILENO);
-    struct asking asking = {
-        .wanted = { options->job, options->step, relay },
-        .look = { .lines = options->lines || !options->job || (options->watch > 0 && !terminal),
-                  .stacks = options->stacks,
-                  .json = options->json,
-                  .all = options->all,
-                  .role = options->role },
-        .local = options->local || relay,
-        .seconds = options->watch,
-    };
-    int rc = relay                ? _relay (&asking, options->relay)
-             : options->watch > 0 ? _watch (&asking)
-                                  : _show (&asking);
+    bool watches = asking->seconds > 0;
+    int rc;
 
-    asking_end (&asking);
+    asking->wanted.number = relay >= 0;
+    asking->local = asking->local || relay >= 0;
+    asking->look.lines = asking->look.lines || !asking->wanted.job || (watches && !isatty (STDOUT_FILENO));
+    rc = relay >= 0 ? _relay (asking, relay) : watches ? _watch (asking) : _show (asking);
+    asking_end (asking);
     return rc;
 }
 
@@ -327,7 +322,6 @@ int main (int argc, char *argv[])
     if (options.help)
         return fputs (help, stdout) == EOF ? FAILED : FOUND;
     if (options.node)
-        return stacks_print_here (options.job, options.step ? options.step : "", options.role) < 0 ? FAILED
-                                                                                                   : FOUND;
-    return _ask (&options);
+        return stacks_print_here (&options.asking.wanted, options.asking.look.role) < 0 ? FAILED : FOUND;
+    return _ask_for (&options.asking, options.relay);
 }
