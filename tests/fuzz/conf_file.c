@@ -44,7 +44,7 @@ static void _check_line (const struct plugstack_line *line)
 {
     const char *end = line->text + sizeof (line->text);
 
-    CHECK (line->number >= 1 && line->arguments <= PLUGSTACK_MAX_ARGUMENTS);
+    CHECK (line->at.number >= 1 && line->arguments <= PLUGSTACK_MAX_ARGUMENTS);
     CHECK (line->plugin >= line->text && line->plugin < end && _is_word (line->plugin));
     CHECK (strstr (line->plugin, "spank_tf.so"));
     for (size_t i = 0; i < line->arguments; i++)

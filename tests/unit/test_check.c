@@ -227,30 +227,39 @@ static int remove_root (void **unused __attribute__ ((unused)))
 
 ALL_TESTS (make_root, remove_root)
 
+/* As if the line of plugstack.conf had it. */
+static void take_argument (const char *argument)
+{
+    enum option_id option;
+    const char *value;
+    struct errtext err;
+
+    assert_int_equal (option_take_argument (&option, &value, argument, &err), 0);
+    installation.argument[option] = value;
+}
+
 /* "SrunPortRange=1-2 ports=any": with these values of slurm.conf and plugstack.conf. */
 static void __attribute__ ((format (printf, 1, 2))) check_ports (const char *fmt, ...)
 {
-    struct slurm_conf conf = { .path = "" };
-    struct arguments arguments = { { NULL } };
     char text[256], *options = text;
-    struct errtext err;
     va_list ap;
 
     va_start (ap, fmt);
     vsnprintf (text, sizeof (text), fmt, ap);
     va_end (ap);
+    memset (&installation, 0, sizeof (installation));
     while (*options) {
         char *option = story_word (&options);
 
         if (strncmp (option, "SrunPortRange=", 14) == 0)
-            snprintf (conf.srun_ports, sizeof (conf.srun_ports), "%s", option + 14);
+            snprintf (installation.conf.srun_ports, sizeof (installation.conf.srun_ports), "%s", option + 14);
         else if (strncmp (option, "MpiParams=", 10) == 0)
-            snprintf (conf.mpi_params, sizeof (conf.mpi_params), "%s", option + 10);
+            snprintf (installation.conf.mpi_params, sizeof (installation.conf.mpi_params), "%s", option + 10);
         else
-            assert_int_equal (arguments_take (&arguments, option, &err), 0);
+            take_argument (option);
     }
     forget_findings ();
-    ports_check (&conf, &arguments, &findings);
+    ports_check (&installation, &findings);
 }
 
 /* Stories. */
@@ -340,18 +349,17 @@ static void set_interfaces (char *event)
 
 static void tell_network (char *event)
 {
-    struct arguments arguments = { { NULL } };
     const char *own = story_word (&event);
     struct address address;
-    struct errtext err;
 
+    memset (&installation, 0, sizeof (installation));
     while (*event)
-        assert_int_equal (arguments_take (&arguments, story_word (&event), &err), 0);
+        take_argument (story_word (&event));
     if (strcmp (own, "-") != 0)
         assert_int_equal (address_parse (&address, own), 0);
     forget_findings ();
     network_check_interfaces (interfaces, interface_count, strcmp (own, "-") == 0 ? NULL : &address,
-                              &arguments, &findings);
+                              &installation, &findings);
     tell_findings ("");
 }
 
@@ -773,17 +781,15 @@ int __wrap_getifaddrs (struct ifaddrs **list)
 
 TEST (interfaces_that_cannot_be_listed_are_an_error)
 {
-    struct slurm_conf conf = { .controller = "login(127.0.0.1)" };
-    struct arguments arguments = { { NULL } };
-
+    installation = (struct installation){ .conf.controller = "login(127.0.0.1)" };
     getifaddrs_fails = true;
     forget_findings ();
-    network_check (&conf, &arguments, &findings);
+    network_check (&installation, &findings);
     getifaddrs_fails = false;
     assert_int_equal (findings.worst, LEVEL_ERROR);
     assert_non_null (strstr (printed (), "Too many open files"));
     forget_findings ();
-    network_check (&conf, &arguments, &findings);
+    network_check (&installation, &findings);
     assert_null (strstr (printed (), "Too many open files"));
 }
 

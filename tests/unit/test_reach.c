@@ -103,16 +103,15 @@ TEST (a_host_without_a_route_is_not_reached)
 
 static void check_reach (const char *host, const char *srun_ports)
 {
-    struct slurm_conf conf = { .path = "" };
-    struct arguments arguments = { { NULL } };
+    static struct installation installation;
 
-    snprintf (conf.srun_ports, sizeof (conf.srun_ports), "%s", srun_ports);
+    snprintf (installation.conf.srun_ports, sizeof (installation.conf.srun_ports), "%s", srun_ports);
     if (host)
         setenv ("SLURM_SRUN_COMM_HOST", host, 1);
     else
         unsetenv ("SLURM_SRUN_COMM_HOST");
     memset (&findings, 0, sizeof (findings));
-    reach_check (&conf, &arguments, &findings);
+    reach_check (&installation, &findings);
 }
 
 TEST (the_first_the_middle_and_the_last_port_are_tried)

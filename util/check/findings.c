@@ -17,10 +17,12 @@ const char *level_name (enum level level)
     return name[level];
 }
 
-static struct finding *_next (struct findings *findings, const char *check, enum level level)
+void findings_add (struct findings *findings, const char *check, enum level level, const char *advice,
+                   const char *fmt, ...)
 {
     static struct finding dropped;
     struct finding *finding = &dropped;
+    va_list ap;
 
     if (level > findings->worst)
         findings->worst = level;
@@ -28,33 +30,23 @@ static struct finding *_next (struct findings *findings, const char *check, enum
         finding = &findings->finding[findings->count++];
     finding->check = check;
     finding->level = level;
-    return finding;
-}
-
-void findings_ok (struct findings *findings, const char *check, const char *fmt, ...)
-{
-    struct finding *finding = _next (findings, check, LEVEL_OK);
-    va_list ap;
-
-    va_start (ap, fmt);
-    vsnprintf (finding->text, sizeof (finding->text), fmt, ap);
-    va_end (ap);
-    printable_make_line (finding->text);
-    finding->advice[0] = '\0';
-}
-
-void findings_add (struct findings *findings, const char *check, enum level level, const char *advice,
-                   const char *fmt, ...)
-{
-    struct finding *finding = _next (findings, check, level);
-    va_list ap;
-
     va_start (ap, fmt);
     vsnprintf (finding->text, sizeof (finding->text), fmt, ap);
     va_end (ap);
     snprintf (finding->advice, sizeof (finding->advice), "%s", advice);
     printable_make_line (finding->text);
     printable_make_line (finding->advice);
+}
+
+void findings_ok (struct findings *findings, const char *check, const char *fmt, ...)
+{
+    char text[sizeof (findings->finding[0].text)];
+    va_list ap;
+
+    va_start (ap, fmt);
+    vsnprintf (text, sizeof (text), fmt, ap);
+    va_end (ap);
+    findings_add (findings, check, LEVEL_OK, "", "%s", text);
 }
 
 void findings_print (const struct findings *findings, bool quiet, const char *prefix, FILE *to)

@@ -24,12 +24,12 @@
 static void _check_line (const struct plugstack_line *line, struct findings *findings)
 {
     if (line->required)
-        findings_ok (findings, "plugstack", "%s:%d loads the plugin", line->file, line->number);
+        findings_ok (findings, "plugstack", "%s:%d loads the plugin", line->at.file, line->at.number);
     else
         findings_add (findings, "plugstack", LEVEL_WARNING, "write required instead",
                       "%s:%d loads the plugin as optional, so where it is broken tasks run without "
                       "TF_CONFIG",
-                      line->file, line->number);
+                      line->at.file, line->at.number);
 }
 
 /* slurmctld hands out plugstack.conf alone, without the files that it includes. */
@@ -72,7 +72,8 @@ static void _check_lines (const struct installation *i, struct findings *finding
     else if (stack->lines > 1)
         findings_add (findings, "plugstack", LEVEL_ERROR, "keep one of the lines",
                       "the plugin is loaded %zu times, by %s:%d and by %s:%d", stack->lines,
-                      stack->line[0].file, stack->line[0].number, stack->line[1].file, stack->line[1].number);
+                      stack->line[0].at.file, stack->line[0].at.number, stack->line[1].at.file,
+                      stack->line[1].at.number);
     else
         _check_line (&stack->line[0], findings);
 }
@@ -83,7 +84,7 @@ static void _check_lines (const struct installation *i, struct findings *finding
  */
 static void _check_order (const struct installation *i, struct findings *findings)
 {
-    const struct plugstack_line *line = &i->stack.line[0];
+    const struct plugstack_place *line = &i->stack.line[0].at;
     const struct plugstack_place *pyxis = &i->stack.pyxis, *late = &i->stack.late;
 
     if (late->order && late->order < line->order)
@@ -112,14 +113,18 @@ static void _check_order (const struct installation *i, struct findings *finding
 static void _check_arguments (struct installation *i, struct findings *findings)
 {
     const struct plugstack_line *line = &i->stack.line[0];
+    enum option_id option;
+    const char *value;
     struct errtext err;
     size_t bad = 0;
 
     for (size_t n = 0; n < line->arguments; n++)
-        if (arguments_take (&i->arguments, line->argument[n], &err) < 0) {
+        if (option_take_argument (&option, &value, line->argument[n], &err) == 0)
+            i->argument[option] = value;
+        else {
             findings_add (findings, "arguments", LEVEL_ERROR,
-                          "correct or remove it; see spank-tf-plugstack(5)", "%s:%d: %s", line->file,
-                          line->number, err.text);
+                          "correct or remove it; see spank-tf-plugstack(5)", "%s:%d: %s", line->at.file,
+                          line->at.number, err.text);
             bad++;
         }
     if (line->arguments && !bad)
@@ -129,7 +134,7 @@ static void _check_arguments (struct installation *i, struct findings *findings)
 /* It runs where srun does; on a compute node that may be in the job's first one only. */
 static void _check_notify (const struct installation *i, struct findings *findings)
 {
-    const char *program = i->arguments.value[OPTION_NOTIFY];
+    const char *program = i->argument[OPTION_NOTIFY];
     struct stat st;
     bool found, is_file;
 
@@ -234,7 +239,7 @@ static void _path_of_plugin (const struct installation *i, const char *plugin, c
 
 static void _check_plugin (struct installation *i, struct findings *findings)
 {
-    const char *directory = i->arguments.value[OPTION_LIBEXECDIR];
+    const char *directory = i->argument[OPTION_LIBEXECDIR];
     char path[2 * PATH_MAX];
     struct errtext err;
 
@@ -300,7 +305,7 @@ static void _check_programs (const char *directory, struct owners *owners)
 /* Of notify= and preflight=. */
 static void _check_site_programs (const struct installation *i, struct owners *owners)
 {
-    const char *notify = i->arguments.value[OPTION_NOTIFY], *preflight = i->arguments.value[OPTION_PREFLIGHT];
+    const char *notify = i->argument[OPTION_NOTIFY], *preflight = i->argument[OPTION_PREFLIGHT];
     struct preflight_rule rule;
     char path[PATH_MAX];
 

@@ -8,7 +8,7 @@
 
 #include <sys/types.h>
 
-#include "arguments.h"
+#include "common/option_table.h"
 #include "findings.h"
 #include "plugstack.h"
 #include "slurm_conf.h"
@@ -17,7 +17,7 @@
 struct installation {
     struct slurm_conf conf;
     struct plugstack stack;
-    struct arguments arguments;     /* of the line that loads the plugin */
+    const char *argument[OPTION_COUNT]; /* valid values in the line that loads the plugin */
     char version[32];               /* of the plugin: "0.2.0" */
     char built_for[16];             /* the release of Slurm for which it was built: "22.05" */
     char libexecdir[PATH_MAX];      /* where the plugin looks for its helper programs */

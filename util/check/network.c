@@ -39,18 +39,24 @@ static int _usable (const struct interface *list, int count)
     return usable;
 }
 
-static int _wish_for_ib (const struct arguments *arguments)
+/* The value in force: that of the line, or the plugin's default. */
+static const char *_argument (const struct installation *installation, enum option_id option)
 {
-    return option_word (OPTION_IB, arguments_value (arguments, OPTION_IB), NULL);
+    return installation->argument[option] ? installation->argument[option] : option_table[option].normal;
+}
+
+static int _wish_for_ib (const struct installation *installation)
+{
+    return option_word (OPTION_IB, _argument (installation, OPTION_IB), NULL);
 }
 
 /*
  * How bad is it that there is no InfiniBand? It is an error only where the site requires it; where
  * a host has another InfiniBand interface, a port without cable is usual.
  */
-static enum level _level_without (const struct arguments *arguments, int usable)
+static enum level _level_without (const struct installation *installation, int usable)
 {
-    int ib = _wish_for_ib (arguments);
+    int ib = _wish_for_ib (installation);
 
     if (usable || ib == IB_NO)
         return LEVEL_OK;
@@ -73,10 +79,10 @@ static void _check_infiniband (const struct interface *interface, enum level lev
                       "%s (InfiniBand) would not be used: it %s", interface->name, why);
 }
 
-static void _check_all_infiniband (const struct interface *list, int count, const struct arguments *arguments,
-                                   struct findings *findings)
+static void _check_all_infiniband (const struct interface *list, int count,
+                                   const struct installation *installation, struct findings *findings)
 {
-    enum level level = _level_without (arguments, _usable (list, count));
+    enum level level = _level_without (installation, _usable (list, count));
     int found = 0;
 
     for (int i = 0; i < count; i++)
@@ -90,7 +96,7 @@ static void _check_all_infiniband (const struct interface *list, int count, cons
         findings_add (findings, "infiniband", level,
                       "load the driver ib_ipoib, or set ib=no in plugstack.conf",
                       "this host has no InfiniBand interface, and plugstack.conf has ib=%s",
-                      arguments_value (arguments, OPTION_IB));
+                      _argument (installation, OPTION_IB));
 }
 
 /* The address. */
@@ -154,13 +160,13 @@ static void _check_default (const struct interface *list, int count, const struc
 }
 
 void network_check_interfaces (const struct interface *list, int count, const struct address *own,
-                               const struct arguments *arguments, struct findings *findings)
+                               const struct installation *installation, struct findings *findings)
 {
-    const char *network = arguments_value (arguments, OPTION_NETWORK);
-    bool wants = _wish_for_ib (arguments) != IB_NO;
+    const char *network = _argument (installation, OPTION_NETWORK);
+    bool wants = _wish_for_ib (installation) != IB_NO;
     struct network_rank chosen;
 
-    _check_all_infiniband (list, count, arguments, findings);
+    _check_all_infiniband (list, count, installation, findings);
     if (_is_chosen (&chosen, list, count, network, wants && _usable (list, count))) {
         _found (&chosen.chosen, chosen.chosen_interface, "if all nodes of the step are on its network",
                 findings);
@@ -231,8 +237,7 @@ static void _check_own_name (struct findings *findings)
                       own_name_explain (text, fault));
 }
 
-void network_check (const struct slurm_conf *conf, const struct arguments *arguments,
-                    struct findings *findings)
+void network_check (const struct installation *installation, struct findings *findings)
 {
     struct interface list[INTERFACE_MAX];
     struct address controller, own;
@@ -244,7 +249,8 @@ void network_check (const struct slurm_conf *conf, const struct arguments *argum
         findings_add (findings, "address", LEVEL_ERROR, "look at /sys/class/net", "%s", err.text);
         return;
     }
-    known = _address_of (&controller, conf->controller) == 0 && _local_end (&own, &controller) == 0;
-    network_check_interfaces (list, count, known ? &own : NULL, arguments, findings);
+    known =
+        _address_of (&controller, installation->conf.controller) == 0 && _local_end (&own, &controller) == 0;
+    network_check_interfaces (list, count, known ? &own : NULL, installation, findings);
     _check_own_name (findings);
 }

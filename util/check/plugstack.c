@@ -65,9 +65,7 @@ static void _add (struct plugstack *stack, const struct plugstack_line *from, ch
     if (stack->lines++ >= PLUGSTACK_MAX_LINES)
         return;
     line = &stack->line[stack->lines - 1];
-    snprintf (line->file, sizeof (line->file), "%s", from->file);
-    line->number = from->number;
-    line->order = from->order;
+    line->at = from->at;
     line->required = from->required;
     line->plugin = line->text + (plugin - from->text);
     while (line->arguments < PLUGSTACK_MAX_ARGUMENTS && (argument = strtok_r (NULL, BLANKS, rest)))
@@ -76,23 +74,17 @@ static void _add (struct plugstack *stack, const struct plugstack_line *from, ch
     memcpy (line->text, from->text, sizeof (line->text));
 }
 
-static void _set_place (struct plugstack_place *place, const struct plugstack_line *line)
-{
-    *place = (struct plugstack_place){ .number = line->number, .order = line->order };
-    snprintf (place->file, sizeof (place->file), "%s", line->file);
-}
-
 /* "required" or "optional", and the path of a plugin. */
 static void _note_plugin (struct plugstack *stack, struct plugstack_line *line, const char *path)
 {
     const char *name = basename (path);
 
-    line->order = ++stack->plugins;
+    line->at.order = ++stack->plugins;
     _note_path (stack, PLUGSTACK_PLUGIN, path);
     if (strstr (name, "pyxis") && stack->pyxis.order == 0)
-        _set_place (&stack->pyxis, line);
+        stack->pyxis = line->at;
     else if (strcmp (name, "spank_tf_late.so") == 0)
-        _set_place (&stack->late, line);
+        stack->late = line->at;
 }
 
 static int _read_line (struct plugstack *stack, struct plugstack_line *line, int depth, struct errtext *err)
@@ -105,7 +97,7 @@ static int _read_line (struct plugstack *stack, struct plugstack_line *line, int
     word = strtok_r (line->text, BLANKS, &rest);
     path = word ? strtok_r (NULL, BLANKS, &rest) : NULL;
     if (path && strcmp (word, "include") == 0)
-        return _include (stack, line->file, path, depth, err);
+        return _include (stack, line->at.file, path, depth, err);
     line->required = word && strcmp (word, "required") == 0;
     loads = path && (line->required || strcmp (word, "optional") == 0);
     if (loads)
@@ -118,13 +110,13 @@ static int _read_line (struct plugstack *stack, struct plugstack_line *line, int
         errtext_set (&stack->ignored,
                      "%s:%d: \"%s\" is not required, optional or include, so "
                      "Slurm ignores the line",
-                     line->file, line->number, text_quoted (&q, word, strlen (word)));
+                     line->at.file, line->at.number, text_quoted (&q, word, strlen (word)));
     return 0;
 }
 
 static int _read_file (struct plugstack *stack, const char *path, int depth, struct errtext *err)
 {
-    struct plugstack_line line = { .number = 0 };
+    struct plugstack_line line = { .at.number = 0 };
     FILE *f = depth < MAX_DEPTH ? fopen (path, "re") : NULL;
     int rc = 0;
 
@@ -134,10 +126,10 @@ static int _read_file (struct plugstack *stack, const char *path, int depth, str
         return errtext_set (err, "%s: %s", path, depth < MAX_DEPTH ? strerror (errno) : "it includes itself");
     stack->files++;
     _note_path (stack, PLUGSTACK_FILE, path);
-    snprintf (line.file, sizeof (line.file), "%s", path);
+    snprintf (line.at.file, sizeof (line.at.file), "%s", path);
     /* Slurm too reads at most PATH_MAX bytes at a time. */
     while (rc == 0 && fgets (line.text, sizeof (line.text), f)) {
-        line.number++;
+        line.at.number++;
         rc = _read_line (stack, &line, depth, err);
     }
     if (rc == 0 && ferror (f))

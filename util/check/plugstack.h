@@ -16,18 +16,16 @@
 #define PLUGSTACK_MAX_LINES 8
 #define PLUGSTACK_MAX_ARGUMENTS 32
 
-/* Where a line is, of those that load a plugin. Slurm calls the plugins in this order. */
+/* Where a line is. Slurm calls the plugins in this order. */
 struct plugstack_place {
     char file[PATH_MAX];
     int number;                     /* of the line in it, from 1 */
-    size_t order;                   /* among all of them, from 1; 0: there is none */
+    size_t order;                   /* among those that load a plugin, from 1; 0: there is none */
 };
 
 /* "required /usr/lib/spank-tf/spank_tf.so show=yes" */
 struct plugstack_line {
-    char file[PATH_MAX];            /* the file that has the line */
-    int number;                     /* of the line, from 1 */
-    size_t order;                   /* as in struct plugstack_place */
+    struct plugstack_place at;
     bool required;                  /* if not, it is optional */
     char text[PATH_MAX];            /* the line, cut into strings */
     const char *plugin;             /* the path of the plugin as it is written */

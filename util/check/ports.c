@@ -73,10 +73,10 @@ static void _check_overlap (const char *name, const struct port_ranges *ranges,
 }
 
 /* ports=reserved: the ports that Slurm reserves for a step if MpiParams has ports=. */
-static void _check_reserved (const struct slurm_conf *conf, struct findings *findings)
+static void _check_reserved (const char *mpi_params, struct findings *findings)
 {
-    if (strncasecmp (conf->mpi_params, "ports=", 6) == 0 || strstr (conf->mpi_params, ",ports="))
-        findings_ok (findings, "ports", "ports=reserved, and MpiParams=%s", conf->mpi_params);
+    if (strncasecmp (mpi_params, "ports=", 6) == 0 || strstr (mpi_params, ",ports="))
+        findings_ok (findings, "ports", "ports=reserved, and MpiParams=%s", mpi_params);
     else
         findings_add (findings, "ports", LEVEL_ERROR,
                       "set MpiParams=ports=LOW-HIGH in slurm.conf, or another value of ports=",
@@ -84,30 +84,29 @@ static void _check_reserved (const struct slurm_conf *conf, struct findings *fin
                       "reserves none");
 }
 
-void ports_check (const struct slurm_conf *conf, const struct arguments *arguments, struct findings *findings)
+void ports_check (const struct installation *i, struct findings *findings)
 {
     struct port_ranges of_srun = { .count = 0 }, of_rendezvous = { .count = 0 }, of_tasks = { .count = 0 };
-    const char *own = arguments->value[OPTION_RENDEZVOUS_PORTS];
-    const char *ports = arguments->value[OPTION_PORTS];
+    const char *own = i->argument[OPTION_RENDEZVOUS_PORTS];
+    const char *ports = i->argument[OPTION_PORTS];
 
-    if (*conf->srun_ports)
-        _check_range (&of_srun, "SrunPortRange", conf->srun_ports,
+    if (*i->conf.srun_ports)
+        _check_range (&of_srun, "SrunPortRange", i->conf.srun_ports,
                       PORTS_OF_SRUN + (own ? 0 : PORTS_OF_RENDEZVOUS), findings);
     if (own)
         _check_range (&of_rendezvous, "rendezvous_ports", own, PORTS_OF_RENDEZVOUS, findings);
     if (ports && strcmp (ports, VALUE_PORTS_RESERVED) == 0)
-        _check_reserved (conf, findings);
+        _check_reserved (i->conf.mpi_params, findings);
     else if (ports)
         _check_range (&of_tasks, "ports", ports, 1, findings);
     _check_overlap ("SrunPortRange", &of_srun, &of_tasks, findings);
     _check_overlap ("rendezvous_ports", &of_rendezvous, &of_tasks, findings);
 }
 
-void ports_of_rendezvous (const struct slurm_conf *conf, const struct arguments *arguments,
-                          struct port_ranges *ranges)
+void ports_of_rendezvous (const struct installation *i, struct port_ranges *ranges)
 {
-    const char *own = arguments->value[OPTION_RENDEZVOUS_PORTS];
-    const char *value = own ? own : conf->srun_ports;
+    const char *own = i->argument[OPTION_RENDEZVOUS_PORTS];
+    const char *value = own ? own : i->conf.srun_ports;
 
     if (!*value || port_ranges_parse (ranges, value, NULL) < 0)
         ranges->count = 0;

@@ -6,24 +6,21 @@
 #ifndef TF_PORTS_H
 #define TF_PORTS_H
 
-#include "arguments.h"
 #include "common/port.h"
 #include "findings.h"
-#include "slurm_conf.h"
+#include "installation.h"
 
 /*
  * Check SrunPortRange, rendezvous_ports= and ports=: are they valid, do they overlap, and are some
  * of them free on this host? Run it as an ordinary user or as root; ports that other programs use are not
  * touched.
  */
-void ports_check (const struct slurm_conf *conf, const struct arguments *arguments,
-                  struct findings *findings);
+void ports_check (const struct installation *installation, struct findings *findings);
 
 /*
  * The ports on which tf-rendezvous may listen: rendezvous_ports=, or SrunPortRange. An empty list
  * (ranges->count is 0) if it is any port.
  */
-void ports_of_rendezvous (const struct slurm_conf *conf, const struct arguments *arguments,
-                          struct port_ranges *ranges);
+void ports_of_rendezvous (const struct installation *installation, struct port_ranges *ranges);
 
 #endif

@@ -110,7 +110,7 @@ static int _srun_host (struct address *address)
     return host ? address_parse (address, host) : -1;
 }
 
-void reach_check (const struct slurm_conf *conf, const struct arguments *arguments, struct findings *findings)
+void reach_check (const struct installation *i, struct findings *findings)
 {
     int port[REACH_MAX], error[REACH_MAX];
     struct port_ranges ranges;
@@ -123,12 +123,12 @@ void reach_check (const struct slurm_conf *conf, const struct arguments *argumen
                       "the address of srun's host is not in the environment");
         return;
     }
-    ports_of_rendezvous (conf, arguments, &ranges);
+    ports_of_rendezvous (i, &ranges);
     count = _choose (port, &ranges);
     reach_ports (&address, port, error, count, TIMEOUT_MS);
     _report_ports (address_print (&address, &host), port, error, count,
-                   arguments->value[OPTION_RENDEZVOUS_PORTS] ? "rendezvous_ports="
-                   : *conf->srun_ports                       ? "SrunPortRange"
-                                                             : "all ports that users can use",
+                   i->argument[OPTION_RENDEZVOUS_PORTS] ? "rendezvous_ports="
+                   : *i->conf.srun_ports                ? "SrunPortRange"
+                                                        : "all ports that users can use",
                    findings);
 }

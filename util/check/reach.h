@@ -6,10 +6,9 @@
 #ifndef TF_REACH_H
 #define TF_REACH_H
 
-#include "arguments.h"
 #include "common/address.h"
 #include "findings.h"
-#include "slurm_conf.h"
+#include "installation.h"
 
 #define REACH_MAX 8
 
@@ -24,7 +23,6 @@ void reach_ports (const struct address *host, const int port[], int error[], siz
  * Do that for some ports of rendezvous_ports= or SrunPortRange, of the host that
  * SLURM_SRUN_COMM_HOST or SLURM_LAUNCH_NODE_IPADDR names.
  */
-void reach_check (const struct slurm_conf *conf, const struct arguments *arguments,
-                  struct findings *findings);
+void reach_check (const struct installation *installation, struct findings *findings);
 
 #endif

@@ -81,9 +81,9 @@ static void _check_host (const struct options *options, bool holds_port)
 {
     installation_check (&installation, options->slurm_conf, 0, &findings);
     if (holds_port)
-        installation.arguments.value[OPTION_PORTS] = NULL;
-    ports_check (&installation.conf, &installation.arguments, &findings);
-    network_check (&installation.conf, &installation.arguments, &findings);
+        installation.argument[OPTION_PORTS] = NULL;
+    ports_check (&installation, &findings);
+    network_check (&installation, &findings);
 }
 
 static void _print_json (const char *host)
@@ -126,7 +126,7 @@ static int _check_step (const struct options *options, const char *node)
     if (strcmp (variable_of_slurm ("SLURM_LOCALID"), "0") != 0)
         return LEVEL_OK;
     _check_host (options, getenv ("SLURM_TF_PORT"));
-    reach_check (&installation.conf, &installation.arguments, &findings);
+    reach_check (&installation, &findings);
     return _print (options, node);
 }
 
