@@ -9,10 +9,14 @@
 
 #include "launcher.h"
 
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+#include "common/helper.h"
+#include "launch/options.h"
 
 extern char **environ;
 
@@ -21,6 +25,16 @@ static bool quiet;
 void launcher_be_quiet (void)
 {
     quiet = true;
+}
+
+void launcher_use_own_programs (void)
+{
+    const char *directory = helper_own_directory ();
+    char program[PATH_MAX];
+
+    if (directory && helper_path (program, sizeof (program), directory, "tf-supervise") == 0
+        && access (program, X_OK) == 0)
+        options_set_site (OPTION_LIBEXECDIR, directory);
 }
 
 void launcher_say (bool error, const char *fmt, ...)

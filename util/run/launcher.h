@@ -9,4 +9,10 @@
 /* From now on print errors only, as srun --quiet. */
 void launcher_be_quiet (void);
 
+/*
+ * Let a launch use the programs beside this one, wherever it was installed or copied to, if they are there;
+ * otherwise those of the installation (launch/options.h, OPTION_LIBEXECDIR).
+ */
+void launcher_use_own_programs (void);
+
 #endif

@@ -19,7 +19,7 @@
 #include "launch/launcher.h"
 #include "launch/task.h"
 #include "launch/task_abort.h"
-#include "own_programs.h"
+#include "launcher.h"
 #include "protocol/contact.h"
 #include "protocol/fork_request.h"
 
@@ -118,7 +118,7 @@ void run_task (const char *word, char *argv[])
     }
     /* As the plugin's tasks: the supervisor knows by this name that a life has not executed its program. */
     prctl (PR_SET_NAME, FORK_LIFE_NAME);
-    own_programs_use ();
+    launcher_use_own_programs ();
     task_register (&slurm, contact);
     task_begin ();
     _become_program (argv);

@@ -33,7 +33,6 @@
 #include "launch/srun_config.h"
 #include "launch/srun_side.h"
 #include "launcher.h"
-#include "own_programs.h"
 #include "run_task.h"
 #include "slurm_facts.h"
 #include "srun_words.h"
@@ -297,7 +296,7 @@ static int _start_tasks (const struct command *command, const struct slurm_facts
     srun.ports = slurm->ports;
     srun.appends_output = slurm->appends_output;
     srun.wait_time = slurm->wait_time;
-    own_programs_use ();
+    launcher_use_own_programs ();
     _set_job_name (&srun);
     run_task_word (word, slurm);
     if (!(argv = srun_words_with (words, helper_own_file (), word)))
