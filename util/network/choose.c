@@ -13,7 +13,6 @@
 #include "describe.h"
 #include "rails.h"
 #include "selection.h"
-#include "shortfall.h"
 
 #define MAX_PREFERENCES (2 * NETLIST_MAX + 1)
 
@@ -276,7 +275,7 @@ static int _refuse_wish (const struct candidates *candidates, const struct netwo
     char shortfall[sizeof (err->text)], advice[256];
 
     describe_wish_shortfall (candidates, wish, infiniband, shortfall, sizeof (shortfall));
-    shortfall_advise (candidates, infiniband, advice, sizeof (advice));
+    describe_advice (candidates, infiniband, advice, sizeof (advice));
     return errtext_set (err, "%s: %s%s%s", infiniband ? "--tf-ib=require" : "--tf-network", shortfall,
                         *advice ? "; " : "", advice);
 }

@@ -21,4 +21,7 @@ void describe_networks (const struct selection *selection, char *buf, size_t siz
 void describe_wish_shortfall (const struct candidates *candidates, const struct network_wish *wish,
                               bool infiniband, char *buf, size_t size);
 
+/* What the user can write instead: "all nodes are on 10.98.0.0/16 (eth0)", or "". `size` is 256 or more. */
+void describe_advice (const struct candidates *candidates, bool infiniband, char *buf, size_t size);
+
 #endif

@@ -7,10 +7,20 @@
 
 #include <stdlib.h>
 
+bool preference_allows (const struct preference *preference, const struct interface *interface)
+{
+    return (!preference->infiniband || interface->infiniband)
+           && (!preference->item || interface_is_named (interface, preference->item));
+}
+
+bool preference_routes (const struct preference *preference, int family, const struct subnet *subnet)
+{
+    return subnet->address.family == family && (preference->item->is_network || subnet_is_own (subnet));
+}
+
 static bool _fits_preference (const struct preference *preference, const struct candidate *candidate)
 {
-    return !candidate->tainted && (!preference->infiniband || candidate->interface->infiniband)
-           && (!preference->item || interface_is_named (candidate->interface, preference->item));
+    return !candidate->tainted && preference_allows (preference, candidate->interface);
 }
 
 /* True if every host has one of the candidates i to end - 1, which are sorted by host. */
@@ -106,10 +116,9 @@ static bool _find_routed (const struct candidates *c, const struct preference *p
         first[h] = c->count;
     for (size_t i = 0; i < c->count; i++) {
         size_t *host_first = &first[c->candidate[i].host];
-        const struct subnet *network = &c->candidate[i].network;
 
-        if (_fits_preference (preference, &c->candidate[i]) && network->address.family == family
-            && (preference->item->is_network || subnet_is_own (network))
+        if (_fits_preference (preference, &c->candidate[i])
+            && preference_routes (preference, family, &c->candidate[i].network)
             && (*host_first == c->count || c->candidate[i].interface < c->candidate[*host_first].interface))
             *host_first = i;
     }

@@ -18,6 +18,15 @@ struct preference {
     const struct netlist_item *item;    /* NULL: any network */
 };
 
+/* The interface is of this kind, and is the one that is named, or on the network that is named. */
+bool preference_allows (const struct preference *preference, const struct interface *interface);
+
+/*
+ * It names something, and hosts may be on different subnets of that family, this one among them: a network is
+ * named by its prefix, or an interface, and the subnet has room for one host only (subnet_is_own ()).
+ */
+bool preference_routes (const struct preference *preference, int family, const struct subnet *subnet);
+
 struct selection {
     const struct candidates *candidates;
     bool *selected;                     /* by candidate */
@@ -25,10 +34,9 @@ struct selection {
 };
 
 /*
- * Select the candidates that fulfil the preference: on all common InfiniBand networks, or on one
- * common network of another kind, or on different subnets of a network that is named by its
- * prefix or, if each has room for one host only (subnet_is_own ()), by its interface. `selected` must be
- * zero. False, and nothing is selected, if that is not possible.
+ * Select the candidates that fulfil the preference: on all common InfiniBand networks, or on one common
+ * network of another kind, or on different subnets (preference_routes ()). `selected` must be zero. False,
+ * and nothing is selected, if that is not possible.
  */
 bool selection_fulfil (struct selection *selection, const struct preference *preference);
 
