@@ -28,11 +28,14 @@
     "JobArrayID:39,JobID:15,HetJobID:15,HetJobOffset:15,NumNodes:15,UserID:15," \
     "GroupID:15,State:23,BatchFlag:7,BatchHost:127,Name:63"
 
-/* The next column, without the blanks around it. */
+/* The next column, without the blanks behind it. */
 static const char *_take (const char *line, char *buf, size_t size)
 {
-    size_t length = strnlen (line, size - 1), used = length;
+    size_t length = strcspn (line, "\n"), used;
 
+    if (length > size - 1)
+        length = size - 1;
+    used = length;
     while (used > 0 && line[used - 1] == ' ')
         used--;
     memcpy (buf, line, used);
@@ -50,7 +53,7 @@ static const char *_take_number (const char *line, int *number, int absent)
     return line;
 }
 
-static bool _parse_line (struct job_info *info, const char *line)
+const char *jobs_parse (struct job_info *info, const char *line)
 {
     char batch[8];
     int uid, gid;
@@ -65,7 +68,8 @@ static bool _parse_line (struct job_info *info, const char *line)
     line = _take (line, info->state, sizeof (info->state));
     line = _take (line, batch, sizeof (batch));
     line = _take (line, info->host, sizeof (info->host));
-    _take (line, info->title, sizeof (info->title));
+    line = _take (line, info->title, sizeof (info->title));
+    line += strcspn (line, "\n");
     printable_make_line (info->title);
     info->uid = (uid_t)uid;
     info->gid = (gid_t)gid;
@@ -76,21 +80,9 @@ static bool _parse_line (struct job_info *info, const char *line)
     }
     if (strcmp (info->host, "n/a") == 0)
         info->host[0] = '\0';
-    return info->number > 0 && uid >= 0 && gid >= 0 && *info->state;
-}
-
-const char *jobs_parse (struct job_info *info, const char *text)
-{
-    size_t length = strcspn (text, "\n");
-    char line[1024];
-
-    if (length == 0 || length >= sizeof (line))
+    if (info->number <= 0 || uid < 0 || gid < 0 || !*info->state)
         return NULL;
-    memcpy (line, text, length);
-    line[length] = '\0';
-    if (!_parse_line (info, line))
-        return NULL;
-    return text + length + (text[length] == '\n');
+    return line + (*line == '\n');
 }
 
 /* Words are separated by blanks. */

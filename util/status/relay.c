@@ -41,21 +41,16 @@
  */
 static void _forget_environment (bool is_users)
 {
-    static const char *const kept[] = { "PATH",       "LD_LIBRARY_PATH",   "HOME",
-                                        "SLURM_CONF", "SLURM_CONF_SERVER", "SLURM_JWT" };
-    enum { KEPT = sizeof (kept) / sizeof (kept[0]) };
-    char *value[KEPT] = { NULL };
+    static const char *const kept[] = { "PATH=",       "LD_LIBRARY_PATH=",   "HOME=",
+                                        "SLURM_CONF=", "SLURM_CONF_SERVER=", "SLURM_JWT=" };
+    const size_t count = sizeof (kept) / sizeof (kept[0]) - is_users;
+    char **to = environ;
 
-    for (int i = 0; i < KEPT - is_users; i++) {
-        value[i] = getenv (kept[i]);
-        if (value[i])
-            value[i] = strdup (value[i]);
-    }
-    clearenv ();
-    for (int i = 0; i < KEPT; i++)
-        if (value[i])
-            setenv (kept[i], value[i], 1);
-    /* gcc -fanalyzer is wrong: it lives as long as the process. */
+    for (char **from = environ; *from; from++)
+        for (size_t i = 0; i < count; i++)
+            if (strncmp (*from, kept[i], strlen (kept[i])) == 0)
+                *to++ = *from;
+    *to = NULL;
 }
 
 /* He could use root's working directory, too. */
