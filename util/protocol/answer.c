@@ -156,7 +156,7 @@ int answer_encode (struct answer_message *message, const struct answer *answer, 
     else {
         fields_encode (&answer_fields, message->head, answer);
         if (answer->goal)
-            goal_add (message->head, answer->goal);
+            fields_encode (&goal_fields, message->head, answer->goal);
         more = _set_dictionary (message, answer);
     }
     if (answer->refused || more > 0)

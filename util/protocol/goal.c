@@ -37,18 +37,13 @@ static const struct field row[] = {
 
 const struct fields goal_fields = FIELDS ("a goal", row);
 
-void goal_add (struct frame *frame, const struct goal *goal)
-{
-    fields_encode (&goal_fields, frame, goal);
-}
-
 struct frame *goal_encode (const struct goal *goal, const char *server_token)
 {
     struct frame *frame = frame_create ();
 
     if (frame) {
         server_token_add (frame, server_token);
-        goal_add (frame, goal);
+        fields_encode (&goal_fields, frame, goal);
     }
     return frame;
 }

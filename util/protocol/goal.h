@@ -52,13 +52,10 @@ static inline bool goal_is_same (const struct goal *one, const struct goal *othe
 /* NULL if there is no memory. */
 struct frame *goal_encode (const struct goal *goal, const char *server_token);
 
-/* Make an answer (answer.h) such a message, too: the life gets this answer, and so do those after it. */
-void goal_add (struct frame *frame, const struct goal *goal);
-
 /* -1 and err if the server token is wrong, or the goal malformed. */
 int goal_decode (struct goal *goal, const struct frame *frame, const char *server_token, struct errtext *err);
 
-/* Its keys (fields.h). */
+/* Its keys (fields.h). An answer (answer.h) that has them is for the life, and for those after it. */
 extern const struct fields goal_fields;
 
 #endif
