@@ -47,21 +47,16 @@ bool locality_matters (const struct interface *list, int count)
 
 struct program {
     const char *path;
-    char *const *argv;
-    char *const *env;
+    char *argv[INTERFACE_MAX + 2];
+    char *env[MAX_VARIABLES + 1];
 };
 
-/* The child. It gets hwloc's variables alone. */
+/* The child. */
 static int _become_helper (void *arg)
 {
     const struct program *program = arg;
-    char *passed[MAX_VARIABLES + 1] = { NULL };
-    int count = 0;
 
-    for (char *const *env = program->env; env && *env && count < MAX_VARIABLES; env++)
-        if (strncmp (*env, "HWLOC_", 6) == 0)
-            passed[count++] = *env;
-    execve (program->path, program->argv, passed);
+    execve (program->path, program->argv, program->env);
     return 127;
 }
 
@@ -100,15 +95,6 @@ static void _take_masks (struct interface *list, int count, char *text)
     }
 }
 
-/* HWLOC_* variables replace or correct what the kernel reports about the node. */
-static bool _has_hwloc_variable (char *const env[])
-{
-    for (; env && *env; env++)
-        if (strncmp (*env, "HWLOC_", 6) == 0)
-            return true;
-    return false;
-}
-
 /*
  * Print what sysfs has, in the form of tf-addresses. -1 unless it has the CPUs of every
  * interface: a bond has no device, and a device may have no CPUs of its own.
@@ -133,16 +119,19 @@ static int _read_sysfs (const struct interface *list, int count, char *text)
 int locality_ask (struct interface *list, int count, const char *program, char *const env[], char **room,
                   struct errtext *err)
 {
-    char *argv[INTERFACE_MAX + 2] = { (char *)(uintptr_t)program };
-    struct program helper = { program, argv, env };
-    int argc = 1;
+    struct program helper = { program, { (char *)(uintptr_t)program }, { NULL } };
+    int argc = 1, variables = 0;
 
     for (int i = 0; i < count; i++)
         if (_is_first (list, i))
-            argv[argc++] = list[i].name;
+            helper.argv[argc++] = list[i].name;
+    for (; env && *env && variables < MAX_VARIABLES; env++)
+        if (strncmp (*env, "HWLOC_", 6) == 0)
+            helper.env[variables++] = *env;
     if (!(*room = malloc (MAX_OUTPUT)))
         return errtext_set (err, "%s", strerror (ENOMEM));
-    if ((_has_hwloc_variable (env) || _read_sysfs (list, count, *room) < 0)
+    /* These variables replace or correct what the kernel reports about the node. */
+    if ((variables > 0 || _read_sysfs (list, count, *room) < 0)
         && _run_program (&helper, *room, MAX_OUTPUT, err) < 0)
         return -1;
     _take_masks (list, count, *room);
