@@ -52,9 +52,7 @@ static bool _parse (const char *line, struct stack_frame *frame)
  */
 static bool _is_users (const struct stack_frame *frame)
 {
-    const char *name = strrchr (frame->path, '/');
-
-    if (strcmp (name ? name + 1 : frame->path, "spank_tf_watchdog.py") == 0)
+    if (strcmp (basename (frame->path), "spank_tf_watchdog.py") == 0)
         return false;
     return frame->path[0] != '<' && !strstr (frame->path, "/lib/python3")
            && !strstr (frame->path, "/lib64/python3") && !strstr (frame->path, "/site-packages/")
@@ -70,7 +68,7 @@ static bool _is_main (const struct stack_frame *frame)
 /* The main thread is the last one; where the signal came to a thread of C++, none is "Current". */
 bool python_stack_find (char *buf, size_t size, const char *bytes, size_t length)
 {
-    const char *at = bytes, *name;
+    const char *at = bytes;
     struct stack_frame frame, outermost = { .line = 0 }, innermost = outermost, own = outermost;
     char line[LINE_SIZE];
     bool inside = false;
@@ -87,8 +85,7 @@ bool python_stack_find (char *buf, size_t size, const char *bytes, size_t length
     }
     if (!own.line || !_is_main (&outermost))
         return false;
-    name = strrchr (own.path, '/');
-    snprintf (buf, size, "%s:%d %s%s%s", name ? name + 1 : own.path, own.line, own.function,
+    snprintf (buf, size, "%s:%d %s%s%s", basename (own.path), own.line, own.function,
               _is_users (&innermost) ? "" : ", in ", _is_users (&innermost) ? "" : innermost.function);
     return true;
 }

@@ -23,16 +23,13 @@
 #include "protocol/contact.h"
 #include "protocol/fork_request.h"
 
+#define RUN_TASK_WORD "--task="
+
 void run_task_word (char word[RUN_TASK_SIZE], const struct slurm_facts *facts)
 {
     snprintf (word, RUN_TASK_SIZE,
               RUN_TASK_WORD "kill-wait=%d,signals-only-children=%d,component=", facts->kill_wait,
               facts->signals_only_children);
-}
-
-bool run_task_is (const char *word)
-{
-    return strncmp (word, RUN_TASK_WORD, sizeof (RUN_TASK_WORD) - 1) == 0;
 }
 
 /* -1 if the word is not tf-run's. */
@@ -107,12 +104,14 @@ static void __attribute__ ((noreturn)) _become_program (char *argv[])
     _exit (why);
 }
 
-void run_task (const char *word, char *argv[])
+void run_task (int argc, char *argv[])
 {
     const char *contact = getenv (CONTACT_VARIABLE);
     struct task_of_slurm slurm = { .slurmstepd = getppid () };
 
-    if (!argv[0] || !contact || _read_word (word, &slurm) < 0) {
+    if (argc < 2 || strncmp (argv[1], RUN_TASK_WORD, sizeof (RUN_TASK_WORD) - 1) != 0)
+        return;
+    if (argc < 3 || !contact || _read_word (argv[1], &slurm) < 0) {
         dprintf (STDERR_FILENO, "tf-run: error: --task is for the srun that tf-run starts\n");
         _exit (1);
     }
@@ -121,5 +120,5 @@ void run_task (const char *word, char *argv[])
     launcher_use_own_programs ();
     task_register (&slurm, contact);
     task_begin ();
-    _become_program (argv);
+    _become_program (argv + 2);
 }

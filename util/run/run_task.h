@@ -8,18 +8,16 @@
 
 #include "slurm_facts.h"
 
-/* What tf-run tells its tasks, in the word that makes it one: everybody may see it. */
-#define RUN_TASK_WORD "--task="
-/* Room for it. */
+/* Room for the word of a command line that makes it one. */
 #define RUN_TASK_SIZE 96
 
-/* All of the word but the number of the component, which is its end. */
+/*
+ * What tf-run tells its tasks, in that word: everybody may see it. All of it but the number of the component,
+ * which is its end.
+ */
 void run_task_word (char word[RUN_TASK_SIZE], const struct slurm_facts *facts);
 
-/* True if this is such a word. */
-bool run_task_is (const char *word);
-
-/* Does not return. argv is the program with its arguments. */
-void __attribute__ ((noreturn)) run_task (const char *word, char *argv[]);
+/* If this command line has such a word, and the program with its arguments: does not return. */
+void run_task (int argc, char *argv[]);
 
 #endif

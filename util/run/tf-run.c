@@ -132,7 +132,6 @@ static void _help_with_lists (const struct srun_words *words)
 static int _take_own_options (struct command *command, int argc, char *argv[], struct errtext *err)
 {
     struct quoted q;
-    const char *name;
     int i = 1, n;
 
     while (i < argc && argv[i][0] == '-') {
@@ -146,8 +145,7 @@ static int _take_own_options (struct command *command, int argc, char *argv[], s
     _help_with_lists (&command->words);
     if (i == argc)
         return errtext_set (err, "srun is missing: tf-run [--tf-OPTION...] srun [OPTIONS] PROGRAM");
-    name = strrchr (argv[i], '/') ? strrchr (argv[i], '/') + 1 : argv[i];
-    if (strcmp (name, "srun") != 0)
+    if (strcmp (basename (argv[i]), "srun") != 0)
         return errtext_set (err, "\"%s\" is not srun: write tf-run [--tf-OPTION...] srun [OPTIONS] PROGRAM",
                             text_quoted (&q, argv[i], strlen (argv[i])));
     command->argc = argc - i;
@@ -342,8 +340,7 @@ int main (int argc, char *argv[])
     struct errtext err;
     int rc;
 
-    if (argc > 1 && run_task_is (argv[1]))
-        run_task (argv[1], argv + 2);
+    run_task (argc, argv);
     if (version_is_wanted (argc, argv))
         return version_print ();
     if (argc > 1 && (strcmp (argv[1], "--help") == 0 || strcmp (argv[1], "-h") == 0))

@@ -102,11 +102,9 @@ static void _read_link (pid_t pid, const char *name, char *buf, size_t size)
 static bool _take_program (struct step_task *task)
 {
     char path[PATH_MAX];
-    const char *base;
 
     _read_link (task->pid, "exe", path, sizeof (path));
-    base = strrchr (path, '/');
-    snprintf (task->program, sizeof (task->program), "%.60s", base ? base + 1 : path);
+    snprintf (task->program, sizeof (task->program), "%.60s", basename (path));
     return strncmp (task->program, "python", 6) == 0;
 }
 
