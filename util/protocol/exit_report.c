@@ -56,3 +56,16 @@ const char *exit_report_cell (const struct exit_report *report, struct exit_repo
 {
     return _describe_report (report, "exit", room);
 }
+
+bool exit_report_failed (const struct exit_report *report)
+{
+    return report->kind == EXIT_REPORT_SIGNAL || report->kind == EXIT_REPORT_UNSTARTED
+           || report->kind == EXIT_REPORT_HUNG || (report->kind == EXIT_REPORT_EXIT && report->number != 0);
+}
+
+int exit_report_code (const struct exit_report *report)
+{
+    if (report->kind == EXIT_REPORT_HUNG)
+        return EXIT_REPORT_HUNG_CODE;
+    return report->kind == EXIT_REPORT_SIGNAL ? EXIT_REPORT_SIGNAL_CODE (report->number) : report->number;
+}
