@@ -71,6 +71,6 @@ FUZZ_TARGET (srun_words)
     if (rest)
         _check_facts (rest);
     srun_words_clear (&words);
-    srun_help_destroy (help);
+    free (help);
     free (text);
 }

@@ -78,7 +78,7 @@ static const char *parsed (const char *line, char *buf, size_t size)
             snprintf (buf + used, size - used, ", quiet");
     }
     srun_words_clear (&words);
-    srun_help_destroy (help);
+    free (help);
     free (copy);
     return buf;
 }
@@ -190,7 +190,7 @@ TEST (an_option_is_there_by_its_whole_name)
     assert_true (srun_help_has (help, "ntasks"));
     assert_false (srun_help_has (help, "ntask"));
     assert_false (srun_help_has (help, "mem"));
-    srun_help_destroy (help);
+    free (help);
 }
 
 static void check_facts (const struct slurm_facts *facts, int low, int wait, int kill, bool appends,

@@ -11,6 +11,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "common/port.h"
 #include "common/value.h"
 
 /*
@@ -101,13 +102,4 @@ void ports_check (const struct installation *i, struct findings *findings)
         _check_range (&of_tasks, "ports", ports, 1, findings);
     _check_overlap ("SrunPortRange", &of_srun, &of_tasks, findings);
     _check_overlap ("rendezvous_ports", &of_rendezvous, &of_tasks, findings);
-}
-
-void ports_of_rendezvous (const struct installation *i, struct port_ranges *ranges)
-{
-    const char *own = i->argument[OPTION_RENDEZVOUS_PORTS];
-    const char *value = own ? own : i->conf.srun_ports;
-
-    if (!*value || port_ranges_parse (ranges, value, NULL) < 0)
-        ranges->count = 0;
 }

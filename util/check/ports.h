@@ -6,7 +6,6 @@
 #ifndef TF_PORTS_H
 #define TF_PORTS_H
 
-#include "common/port.h"
 #include "findings.h"
 #include "installation.h"
 
@@ -16,11 +15,5 @@
  * touched.
  */
 void ports_check (const struct installation *installation, struct findings *findings);
-
-/*
- * The ports on which tf-rendezvous may listen: rendezvous_ports=, or SrunPortRange. An empty list
- * (ranges->count is 0) if it is any port.
- */
-void ports_of_rendezvous (const struct installation *installation, struct port_ranges *ranges);
 
 #endif

@@ -14,8 +14,8 @@
 
 #include "common/deadline.h"
 #include "common/list_text.h"
+#include "common/port.h"
 #include "common/tcp.h"
-#include "ports.h"
 
 /* A lost packet is sent again after one second. */
 #define TIMEOUT_MS 2500
@@ -112,6 +112,9 @@ static int _srun_host (struct address *address)
 
 void reach_check (const struct installation *i, struct findings *findings)
 {
+    const char *own = i->argument[OPTION_RENDEZVOUS_PORTS];
+    /* The ports on which tf-rendezvous may listen: "" or an empty list is any. */
+    const char *value = own ? own : i->conf.srun_ports;
     int port[REACH_MAX], error[REACH_MAX];
     struct port_ranges ranges;
     struct address_text host;
@@ -123,12 +126,13 @@ void reach_check (const struct installation *i, struct findings *findings)
                       "the address of srun's host is not in the environment");
         return;
     }
-    ports_of_rendezvous (i, &ranges);
+    if (!*value || port_ranges_parse (&ranges, value, NULL) < 0)
+        ranges.count = 0;
     count = _choose (port, &ranges);
     reach_ports (&address, port, error, count, TIMEOUT_MS);
     _report_ports (address_print (&address, &host), port, error, count,
-                   i->argument[OPTION_RENDEZVOUS_PORTS] ? "rendezvous_ports="
-                   : *i->conf.srun_ports                ? "SrunPortRange"
-                                                        : "all ports that users can use",
+                   own      ? "rendezvous_ports="
+                   : *value ? "SrunPortRange"
+                            : "all ports that users can use",
                    findings);
 }

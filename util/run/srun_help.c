@@ -96,11 +96,6 @@ struct srun_help *srun_help_create (const char *text)
     return help;
 }
 
-void srun_help_destroy (struct srun_help *help)
-{
-    free (help);
-}
-
 enum srun_value srun_help_long (const struct srun_help *help, const char *name, size_t length)
 {
     enum srun_value value = SRUN_VALUE_UNKNOWN;

@@ -22,9 +22,8 @@ enum srun_value {
 
 struct srun_help;
 
-/* Read the text. NULL if there is no memory. */
+/* Read the text. To be freed; NULL if there is no memory. */
 struct srun_help *srun_help_create (const char *text);
-void srun_help_destroy (struct srun_help *help);
 
 /* The option of this name, without "--"; as getopt_long (3), accept an abbreviation. */
 enum srun_value srun_help_long (const struct srun_help *help, const char *name, size_t length);
