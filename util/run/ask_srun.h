@@ -10,7 +10,7 @@
 #include "srun_help.h"
 
 /*
- * What `srun --help` prints, to be freed; NULL if it fails. Meanwhile get the facts: from the slurm.conf that
+ * What `srun --help` prints, to be freed; NULL if it fails. And the facts: from the slurm.conf that
  * SLURM_CONF names, which srun reads, too, and without one from slurmctld, by `scontrol show config`. In jobs
  * Slurm sets that variable.
  */
