@@ -8,12 +8,10 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "deadline.h"
 #include "descriptors.h"
 
 /* After SIGKILL. */
@@ -62,8 +60,7 @@ static ssize_t _read_to_the_end (int fd, char *answer, size_t size, struct deadl
     return -1;
 }
 
-/* False if it has not ended by then. */
-static bool _await_child (pid_t child, int *status, struct deadline deadline)
+bool child_await (pid_t child, int *status, struct deadline deadline)
 {
     pid_t ended;
 
@@ -79,9 +76,9 @@ static ssize_t _await_answer (pid_t child, int fd, void *answer, size_t size, in
     ssize_t length = _read_to_the_end (fd, answer, size, deadline);
     int status = -1;
 
-    if (length < 0 || !_await_child (child, &status, deadline)) {
+    if (length < 0 || !child_await (child, &status, deadline)) {
         kill (child, SIGKILL);
-        _await_child (child, &status, deadline_in_ms (KILL_MS));
+        child_await (child, &status, deadline_in_ms (KILL_MS));
     }
     return status == 0 ? length : -1;
 }

@@ -6,7 +6,10 @@
 #ifndef TF_CHILD_H
 #define TF_CHILD_H
 
+#include <stdbool.h>
 #include <sys/types.h>
+
+#include "deadline.h"
 
 #define CHILD_MAX_FDS 4
 
@@ -15,6 +18,9 @@
  * So it keeps nothing else open, however long it hangs.
  */
 pid_t child_fork (const char *name, const int fd[], int count);
+
+/* Wait for its end; *status, unless it is NULL, is how it ended. False if it has not ended by then. */
+bool child_await (pid_t child, int *status, struct deadline deadline);
 
 /* What a child does. It writes its answer to its stdout, and returns its exit code. */
 typedef int child_work (void *arg);

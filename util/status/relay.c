@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/child.h"
@@ -23,8 +22,7 @@
 #include "common/descriptors.h"
 #include "common/helper.h"
 
-/* Between two looks whether srun has ended, and how long it may take: nodes may not answer. */
-#define LOOK_MS 10
+/* How long srun may take to end: nodes may not answer. */
 #define END_MS 3000
 
 /* Of what it prints in a round, in bytes; and of a read. */
@@ -178,24 +176,12 @@ void relay_why (const struct relay *relay, const char *otherwise, char *buf, siz
         snprintf (buf, size, "%s", otherwise);
 }
 
-/* It ends when it has said all. */
-static bool _has_ended (pid_t srun, int ms)
-{
-    struct deadline deadline = deadline_in_ms (ms);
-
-    while (waitpid (srun, NULL, WNOHANG) == 0) {
-        if (deadline_passed (deadline))
-            return false;
-        poll (NULL, 0, LOOK_MS);
-    }
-    return true;
-}
-
 void relay_end (struct relay *relay)
 {
-    if (relay->srun > 0 && !_has_ended (relay->srun, relay->over ? END_MS : 0)) {
+    /* It ends when it has said all. */
+    if (relay->srun > 0 && !child_await (relay->srun, NULL, deadline_in_ms (relay->over ? END_MS : 0))) {
         kill (relay->srun, SIGTERM);
-        if (!_has_ended (relay->srun, END_MS))
+        if (!child_await (relay->srun, NULL, deadline_in_ms (END_MS)))
             kill (relay->srun, SIGKILL);
     }
     if (relay->fd >= 0)
