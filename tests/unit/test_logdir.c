@@ -265,17 +265,17 @@ TEST (the_name_of_a_step_is_a_line_of_its_own_behind_earlier_output)
     struct errtext err = { "" };
     int fd = logdir_open (&dir, true, "worker0.log", &err);
 
-    logdir_begin_step (&dir, fd, "worker0.log", "12.0");
+    logdir_begin_step (fd, "12.0");
     check_file ("worker0.log", "");
     write_to (&dir, true, "one\n");
-    logdir_begin_step (&dir, fd, "worker0.log", "12.1");
+    logdir_begin_step (fd, "12.1");
     check_file ("worker0.log", "one\nspank_tf: step 12.1\n");
     write_to (&dir, true, "10%");
-    logdir_begin_step (&dir, fd, "worker0.log", "12.2");
+    logdir_begin_step (fd, "12.2");
     check_file ("worker0.log", "one\nspank_tf: step 12.1\n10%\nspank_tf: step 12.2\n");
     /* One that cannot be read. */
     assert_int_equal (chmod (below ("worker0.log"), 0200), 0);
-    logdir_begin_step (&dir, fd, "worker0.log", "12.3");
+    logdir_begin_step (fd, "12.3");
     assert_int_equal (chmod (below ("worker0.log"), 0600), 0);
     check_file ("worker0.log", "one\nspank_tf: step 12.1\n10%\nspank_tf: step 12.2\nspank_tf: step 12.3\n");
     close (fd);

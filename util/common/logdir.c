@@ -250,41 +250,28 @@ int logdir_open_first (const struct logdir *dir, bool append, const char *name, 
     return fd;
 }
 
-/* If the file cannot be read, its last line is assumed to be complete. The descriptor is closed. */
-static bool _ends_within_line (int fd, off_t size)
+/* "\n" if the file's last line is incomplete; one that cannot be read is assumed to be complete. */
+static const char *_begin_line (int fd)
 {
-    char last = '\n';
-
-    if (fd < 0)
-        return false;
-    (void)!pread (fd, &last, 1, size - 1);
-    close (fd);
-    return last != '\n';
-}
-
-void logdir_begin_step (const struct logdir *dir, int fd, const char *name, const char *step)
-{
+    char path[32], last = '\n';
     struct stat st;
     int again;
 
-    if (fstat (fd, &st) < 0 || st.st_size == 0)
-        return;
-    again = openat (dir->fd, name, O_RDONLY | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
-    dprintf (fd, "%s" LOGDIR_STEP_LINE "%s\n", _ends_within_line (again, st.st_size) ? "\n" : "", step);
+    snprintf (path, sizeof (path), "/proc/self/fd/%d", fd);
+    again = open (path, O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+    if (again >= 0 && fstat (again, &st) == 0 && st.st_size > 0)
+        (void)!pread (again, &last, 1, st.st_size - 1);
+    if (again >= 0)
+        close (again);
+    return last == '\n' ? "" : "\n";
 }
 
-/* "\n" if the file's last line is incomplete. */
-static const char *_begin_line (int fd)
+void logdir_begin_step (int fd, const char *step)
 {
     struct stat st;
-    char path[32];
 
-    snprintf (path, sizeof (path), "/proc/self/fd/%d", fd);
-    return fstat (fd, &st) == 0 && st.st_size > 0
-                   && _ends_within_line (open (path, O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC),
-                                         st.st_size)
-               ? "\n"
-               : "";
+    if (fstat (fd, &st) == 0 && st.st_size > 0)
+        dprintf (fd, "%s" LOGDIR_STEP_LINE "%s\n", _begin_line (fd), step);
 }
 
 void logdir_begin_life (int fd, const char *step, int life, const char *at)

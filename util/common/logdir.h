@@ -52,10 +52,10 @@ int logdir_open_first (const struct logdir *dir, bool append, const char *name, 
 #define LOGDIR_STEP_LINE "spank_tf: step "
 
 /*
- * Write that line to the file that was opened under this name, unless the file is empty. It is a line of its
- * own also if the output before does not end with one.
+ * Write that line to the file, unless it is empty. It is a line of its own also if the output before does not
+ * end with one.
  */
-void logdir_begin_step (const struct logdir *dir, int fd, const char *name, const char *step);
+void logdir_begin_step (int fd, const char *step);
 
 /* The same for each life but the first: LOGDIR_STEP_LINE "12.1, restart 1, 2026-11-25T14:02:11+01:00". */
 void logdir_begin_life (int fd, const char *step, int life, const char *at);
