@@ -190,20 +190,20 @@ static int _check_program (const char *path, const char *wanted, struct errtext 
                         wanted);
 }
 
-static int _check_helper (const struct installation *i, const char *directory, const char *name,
-                          enum level level, struct findings *findings)
+static int _check_helper (const struct installation *i, const char *name, enum level level,
+                          struct findings *findings)
 {
     char path[2 * PATH_MAX];
     struct errtext err;
 
-    snprintf (path, sizeof (path), "%s/%s", directory, name);
+    snprintf (path, sizeof (path), "%s/%s", i->libexecdir, name);
     if (_check_program (path, i->version, &err) == 0)
         return 0;
     findings_add (findings, "helpers", level, INSTALL_AGAIN, "%s: %s", path, err.text);
     return -1;
 }
 
-static void _check_helpers (const struct installation *i, const char *directory, struct findings *findings)
+static void _check_helpers (const struct installation *i, struct findings *findings)
 {
     static const struct {
         const char *name;
@@ -216,12 +216,10 @@ static void _check_helpers (const struct installation *i, const char *directory,
     int rc = 0;
 
     for (size_t n = 0; n < sizeof (helper) / sizeof (helper[0]); n++)
-        rc |= _check_helper (i, directory, helper[n].name, helper[n].level, findings);
+        rc |= _check_helper (i, helper[n].name, helper[n].level, findings);
     if (rc == 0)
-        findings_ok (findings, "helpers",
-                     "the helper programs in %s are of version %s, as the "
-                     "plugin",
-                     directory, i->version);
+        findings_ok (findings, "helpers", "the helper programs in %s are of version %s, as the plugin",
+                     i->libexecdir, i->version);
     if (strcmp (i->version, PACKAGE_VERSION) != 0)
         findings_add (
             findings, "helpers", LEVEL_WARNING, "use the tf-check that was installed with the plugin",
@@ -260,7 +258,7 @@ static void _check_plugin (struct installation *i, struct findings *findings)
                  i->built_for);
     if (directory)
         snprintf (i->libexecdir, sizeof (i->libexecdir), "%s", directory);
-    _check_helpers (i, i->libexecdir, findings);
+    _check_helpers (i, findings);
 }
 
 /* Who can change what runs as root. */

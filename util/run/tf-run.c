@@ -64,12 +64,9 @@ static int _print_help (void)
     fputs (usage, stdout);
     for (int i = 0; i < OPTION_COUNT; i++)
         if (option_table[i].name) {
-            char name[128];
-
             option_help ((enum option_id)i, &room);
-            snprintf (name, sizeof (name), "--%s%s%s%s", option_table[i].name,
-                      option_table[i].implied ? "[=" : "=", room.arginfo, option_table[i].implied ? "]" : "");
-            printf ("  %s\n        %s\n", name, room.usage);
+            printf ("  --%s%s%s%s\n        %s\n", option_table[i].name, option_table[i].implied ? "[=" : "=",
+                    room.arginfo, option_table[i].implied ? "]" : "", room.usage);
         }
     fputs ("  -h, --help\n        print this\n      --version\n        print the version\n", stdout);
     return fflush (stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
