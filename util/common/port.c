@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "address.h"
 #include "descriptors.h"
 #include "list_text.h"
 #include "number.h"
@@ -85,25 +86,16 @@ int port_ranges_parse (struct port_ranges *ranges, const char *text, struct errt
 /* A dual-stack socket, or an IPv4 one if the node has no IPv6, and the address to bind it to. */
 static int _wildcard (int number, struct sockaddr_storage *ss, socklen_t *len)
 {
-    int fd = socket (AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    struct address any = { .family = AF_INET6 };
+    int fd = socket (AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0), off = 0;
 
-    memset (ss, 0, sizeof (*ss));
-    if (fd >= 0) {
-        struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)ss;
-        int off = 0;
-
+    if (fd >= 0)
         setsockopt (fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof (off));
-        in6->sin6_family = AF_INET6;
-        in6->sin6_port = htons ((uint16_t)number);
-        *len = sizeof (*in6);
-    } else {
-        struct sockaddr_in *in = (struct sockaddr_in *)ss;
-
+    else {
+        any.family = AF_INET;
         fd = socket (AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        in->sin_family = AF_INET;
-        in->sin_port = htons ((uint16_t)number);
-        *len = sizeof (*in);
     }
+    *len = address_sockaddr (&any, number, ss);
     return fd;
 }
 
