@@ -40,7 +40,7 @@ ok_count ()
 
 all_ok_or_error ()
 {
-    [ "$(ok_count)" -eq $((jobs * 6)) ] || [ -n "$(cat "$SPANK_TF_CLUSTER"/work/*.err)" ]
+    [ "$(ok_count)" -eq $((jobs * 6)) ] || grep -qv ': waiting for ' "$SPANK_TF_CLUSTER"/work/*.err
 }
 
 @test "fifty jobs of two users at the same time, on the same nodes: every port is unique, no job is refused" {
@@ -52,7 +52,8 @@ all_ok_or_error ()
         sruns+=($!)
     done
     eventually 120 all_ok_or_error || fail "$(ok_count) tasks are ok"
-    stderr=$(cat "$work"/*.err)
+    # On a busy machine a launch may take more than five seconds.
+    stderr=$(cat "$work"/*.err | grep -v ': waiting for [1-6] of 6 tasks to register ' || true)
     [ -z "$stderr" ] || fail "a job reports an error"
     [ "$(slurm squeue -h -t R | wc -l)" -eq $jobs ] || fail "not every job still runs"
     output=$(cat "$work"/*.out | cut -d' ' -f7)
