@@ -13,7 +13,7 @@
 #define GUIDE DATADIR "/doc/spank-tf-tools/html/guide.html"
 
 static const char *const meaning[RULES_ROLES] = {
-    [RULES_CHIEF] = "a worker that also saves checkpoints; with a ps, the job ends with it",
+    [RULES_CHIEF] = "trains, saves checkpoints; with a ps, the job ends with it",
     [RULES_MASTER] = "what Estimator calls a chief",
     [RULES_PS] = "a parameter server, stopped when training has finished",
     [RULES_WORKER] = "trains; without a chief, worker 0 does its work",
