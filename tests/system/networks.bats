@@ -198,7 +198,7 @@ bad ()
     local why='is neither a network, as in 10.1.0.0/16, nor the name of an interface'
 
     bad --tf-ib=maybe '--tf-ib: "maybe" is not one of auto, require, no'
-    # unit/test_netlist.c has the others.
+    # unit/parse.golden has the others.
     bad --tf-network=10.1.0.0 '--tf-network: "10.1.0.0" is an address; a network has a prefix length, as in 10.1.0.0/16'
     bad --tf-network=ib0,10.1.0.0/33 "--tf-network: \"10.1.0.0/33\" $why"
     bad --tf-network= '--tf-network: a network is missing; a network is CIDR, as in 10.1.0.0/16, or the name of an interface'

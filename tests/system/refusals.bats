@@ -3,8 +3,8 @@
 #
 # Invalid input is refused with one message of the plugin, which says what was wrong, where, and
 # what would be right, and with an exit code other than 0; no program is started. After each
-# test, the job in which the steps ran is still usable. What is invalid is in the tables of unit/test_tasklist.c,
-# test_rules.c, test_option_table.c, test_port.c and test_netlist.c; here, that it is refused everywhere.
+# test, the job in which the steps ran is still usable. What is invalid is in unit/parse.golden and
+# test_option_table.c; here, that it is refused everywhere.
 
 load ../common
 

@@ -106,6 +106,25 @@ bool story_sets (char **event, const struct story_setting *setting, size_t setti
     return true;
 }
 
+char *story_unescape (char *text)
+{
+    static const char letter[] = "enrt", byte[] = "\033\n\r\t";
+
+    for (char *p = text; (p = strchr (p, '\\')); p++) {
+        const char *known = p[1] ? strchr (letter, p[1]) : NULL;
+        unsigned int value;
+
+        if (known) {
+            *p = byte[known - letter];
+            memmove (p + 1, p + 2, strlen (p + 1));
+        } else if (p[1] == 'x' && sscanf (p + 2, "%2x", &value) == 1) {
+            *p = (char)value;
+            memmove (p + 1, p + 4, strlen (p + 3));
+        }
+    }
+    return text;
+}
+
 void story_unknown (const char *event)
 {
     fail_msg ("\"%s\" is not an event", event);

@@ -55,6 +55,9 @@ struct story_setting {
 /* True, and the event continues behind it, if it begins with one of these. */
 bool story_sets (char **event, const struct story_setting *setting, size_t settings);
 
+/* The rest of an event with bytes that a line cannot have: \e, \n, \r, \t, and \xHH for others. In place. */
+char *story_unescape (char *text);
+
 /* play () does not know the rest of the event. */
 void story_unknown (const char *event) __attribute__ ((noreturn));
 

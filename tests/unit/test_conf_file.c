@@ -24,46 +24,6 @@ static int result_for (const char *text)
     return result;
 }
 
-TEST (what_slurm_takes_for_yes_is_yes)
-{
-    /* clang-format off */
-    static const char *const yes[] = {
-        "SignalChildrenProcesses=yes", "SignalChildrenProcesses=up\n",
-        "SignalChildrenProcesses=true\n", "SignalChildrenProcesses=1\n",
-        "signalchildrenprocesses=YES\n", "SIGNALCHILDRENPROCESSES=Up\r\n",
-        " \tSignalChildrenProcesses \t= yes # as before\n", "SignalChildrenProcesses=\"true\"\n",
-        "# all of them:\nConstrainCores=yes SignalChildrenProcesses=up ConstrainDevices=no\n",
-        "ConstrainCores=yes \\\nSignalChildrenProcesses=yes\n",
-        "SignalChildren\\\r\nProcesses=yes\r\n",
-        "SignalChildrenProcesses=no\nSignalChildrenProcesses=yes\n",
-    };
-    /* clang-format on */
-
-    for (size_t i = 0; i < COUNT (yes); i++)
-        if (result_for (yes[i]) != 1)
-            fail_msg ("it is not yes: %s", yes[i]);
-}
-
-TEST (everything_else_is_no)
-{
-    /* clang-format off */
-    static const char *const no[] = {
-        "", "CgroupPlugin=autodetect\n", "SignalChildrenProcesses=no\n",
-        "SignalChildrenProcesses=down\n", "SignalChildrenProcesses=false\n",
-        "SignalChildrenProcesses=0\n", "SignalChildrenProcesses=\n",
-        "SignalChildrenProcesses=yesterday\n", "SignalChildrenProcesses=10\n",
-        "SignalChildrenProcesses yes\n", "#SignalChildrenProcesses=yes\n",
-        "ConstrainCores=no # SignalChildrenProcesses=yes\n", "NoSignalChildrenProcesses=yes\n",
-        "SignalChildrenProcessesToo=yes\n",
-        "SignalChildrenProcesses=yes\nSignalChildrenProcesses=no\n",
-    };
-    /* clang-format on */
-
-    for (size_t i = 0; i < COUNT (no); i++)
-        if (result_for (no[i]) != 0)
-            fail_msg ("it is not no: %s", no[i]);
-}
-
 TEST (a_line_may_be_long)
 {
     char text[20000];

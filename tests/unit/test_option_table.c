@@ -215,72 +215,6 @@ TEST (blanks_beside_commas_are_not_a_part_of_a_value)
     }
 }
 
-TEST (a_time_is_read_as_sleep_and_slurm_read_it_and_a_number_alone_is_seconds)
-{
-    static const struct {
-        const char *text;
-        int seconds;
-    } row[] = {
-        { "0", 0 },       { "10", 10 },          { "007", 7 },          { "90s", 90 },
-        { "10m", 600 },   { "2h", 7200 },        { "1d", 86400 },       { "7d", 604800 },
-        { "1:00", 60 },   { "90:30", 5430 },     { "1:02:03", 3723 },   { "168:00:00", 604800 },
-        { "1-0", 86400 }, { "1-12", 129600 },    { "1-12:30", 131400 }, { "1-12:30:05", 131405 },
-        { "0:90", 90 },   { "7-0:0:0", 604800 },
-    };
-    static const char *const bad[] = {
-        "",     " ",       "m",         "5 m",     "5M",
-        "5ms",  "5m30s",   "1.5h",      "-5",      "+5",
-        ":",    "1:",      ":30",       "1:2:3:4", "1:30m",
-        "1-",   "1-1-1",   "1-2:3:4:5", "1m-2",    "-1-2",
-        "8d",   "7-0:0:1", "604801",    "1:2:3-4", "99999999999999999999d",
-        "1d-1", "5\n",
-    };
-
-    for (size_t i = 0; i < COUNT (row); i++) {
-        int seconds = -1;
-
-        assert_int_equal (value_seconds_parse (&seconds, row[i].text, 0, VALUE_MAX_SECONDS), 0);
-        assert_int_equal (seconds, row[i].seconds);
-    }
-    for (size_t i = 0; i < COUNT (bad); i++) {
-        int seconds = -1;
-
-        if (value_seconds_parse (&seconds, bad[i], 0, VALUE_MAX_SECONDS) == 0)
-            fail_msg ("\"%s\" is %d seconds", bad[i], seconds);
-        assert_int_equal (seconds, -1);
-    }
-}
-
-TEST (a_watchdog_has_one_time_or_two)
-{
-    int seconds, first;
-    bool learns;
-
-    assert_int_equal (value_watchdog_parse (&seconds, &first, &learns, "10m"), 0);
-    assert_int_equal (seconds, 600);
-    assert_int_equal (first, VALUE_WATCHDOG_FIRST);
-    assert_int_equal (value_watchdog_parse (&seconds, &first, &learns, "1:30:00"), 0);
-    assert_int_equal (first, 5400);
-    assert_int_equal (value_watchdog_parse (&seconds, &first, &learns, "5m,1-0"), 0);
-    assert_int_equal (seconds, 300);
-    assert_int_equal (first, 86400);
-    assert_int_equal (value_watchdog_parse (&seconds, &first, &learns, "0m"), 0);
-    assert_int_equal (first, 0);
-    assert_int_equal (value_watchdog_parse (&seconds, &first, &learns, "5m,"), -1);
-    assert_int_equal (value_watchdog_parse (&seconds, &first, &learns, "5m,1h,1h"), -1);
-    assert_false (learns);
-    assert_int_equal (value_watchdog_parse (&seconds, &first, &learns, "auto"), 0);
-    assert_true (learns);
-    assert_int_equal (seconds, VALUE_WATCHDOG_LEAST);
-    assert_int_equal (first, VALUE_WATCHDOG_FIRST);
-    assert_int_equal (value_watchdog_parse (&seconds, &first, &learns, "auto,5m"), 0);
-    assert_true (learns);
-    assert_int_equal (first, 300);
-    assert_int_equal (value_watchdog_parse (&seconds, &first, &learns, "auto,"), -1);
-    assert_int_equal (value_watchdog_parse (&seconds, &first, &learns, "automatic"), -1);
-    assert_int_equal (value_watchdog_parse (&seconds, &first, &learns, "5m,auto"), -1);
-}
-
 /* Each row whose values are more than a list of words has a line here. */
 TEST (the_other_values)
 {
@@ -307,7 +241,7 @@ TEST (the_other_values)
           "the shell does not replace $SLURM_JOB_ID here; write its value, or a pattern such as %j" },
         { OPTION_LOG_DIR, "%u", "${USER}/b",
           "the shell does not replace ${USER} here; write its value, or a pattern such as %j" },
-        { OPTION_FRAMEWORKS, "jax,torch", "tf,cntk", NULL /* test_frameworks.c */ },
+        { OPTION_FRAMEWORKS, "jax,torch", "tf,cntk", NULL /* parse.golden */ },
         { OPTION_TIMEOUT, "60", "0", "\"0\" is not a time from 1 to 604800 " TIME },
         { OPTION_RESTART, "3,any", "3,all",
           "\"3,all\" is not a number of restarts from 0 to 1000, "

@@ -13,30 +13,6 @@
 
 #include "launch/private_mount.h"
 
-TEST (a_directory_is_named_after_a_job_by_its_whole_number)
-{
-    static const struct {
-        const char *root;
-        bool expected;
-    } row[] = {
-        { "/local/containers/4711/.4711", true },
-        { "/tmp/slurm.4711.0/tmp", true },
-        { "/tmp/4711", true },
-        { "/tmp/systemd-private-0123-slurmd.service-abc/tmp", true },
-        { "/", false },
-        { "/scratch/14711", false },
-        { "/scratch/47110/x", false },
-        { "/home/u4711", false },
-        { "/scratch/47 11", false },
-        { "", false },
-    };
-
-    for (size_t i = 0; i < COUNT (row); i++)
-        if (private_mount_is_named (row[i].root, "4711") != row[i].expected)
-            fail_msg ("%s", row[i].root);
-    assert_false (private_mount_is_named ("/tmp/4711", ""));
-}
-
 static bool is_private (const char *path, const char *job)
 {
     int fd = open (path, O_PATH | O_DIRECTORY);

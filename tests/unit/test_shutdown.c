@@ -553,16 +553,6 @@ static void begin (char *event)
 
 /* Events of a rank. */
 
-/* In place: \e is an escape character, \n a newline. */
-static char *unescape (char *text)
-{
-    for (char *p = text; (p = strchr (p, '\\')); p++) {
-        *p = p[1] == 'e' ? '\033' : '\n';
-        memmove (p + 1, p + 2, strlen (p + 1));
-    }
-    return text;
-}
-
 /* "signal 9 (out of memory), life 2, 300 ms ago": a supervisor sends this exit report. */
 static void report_end (int rank, char *event)
 {
@@ -603,7 +593,7 @@ static void report_end (int rank, char *event)
         else if (story_begins (&event, "caused by library"))
             written.cause = (struct cause){ CAUSE_LIBRARY, "libx.so" };
         else if (story_begins (&event, "because")) {
-            life = (struct life_report){ .life = -1, .cannot = unescape (event) };
+            life = (struct life_report){ .life = -1, .cannot = story_unescape (event) };
             event += strlen (event);
         } else {
             bool log = story_begins (&event, "logged");
@@ -611,7 +601,7 @@ static void report_end (int rank, char *event)
             if (!log && !story_begins (&event, "error file"))
                 story_unknown (event);
             written.source = log ? FAILURE_TEXT_LOG : FAILURE_TEXT_ERROR_FILE;
-            snprintf (written.text, sizeof (written.text), "%s", unescape (event));
+            snprintf (written.text, sizeof (written.text), "%s", story_unescape (event));
             event += strlen (event);
         }
     life.number = ++s->reports;

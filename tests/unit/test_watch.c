@@ -255,17 +255,13 @@ static void live_unseen (char *event)
     watch_end (&watch);
 }
 
-/* What a message says. \e is an escape character, \x any byte that is not ASCII. */
+/* What a message says. */
 static void parse (char *event)
 {
     struct notify_message m;
-    char *text = event;
+    const char *text = story_unescape (event);
 
     memset (&m, 0xff, sizeof (m));
-    for (char *p = event; (p = strchr (p, '\\')); p++) {
-        *p = p[1] == 'e' ? '\033' : p[1] == 'n' ? '\n' : '\xff';
-        memmove (p + 1, p + 2, strlen (p + 1));
-    }
     notify_message_parse (&m, text, strlen (text));
     if (m.alive)
         story_result ("a heartbeat");
