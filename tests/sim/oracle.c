@@ -78,12 +78,19 @@ int64_t oracle_interval_ms (const struct plan *plan)
     return 1000 * (seconds < 5 ? seconds : 5);
 }
 
-bool oracle_is_refused (const struct history *h)
+const struct note *oracle_told (const struct history *h, enum fact_kind kind)
 {
     EACH (note, h)
-        if (note->kind == TOLD && note->number == FACT_OVER && note->status == FINISH_REFUSED)
-            return true;
-    return false;
+        if (note->kind == TOLD && note->number == (int)kind)
+            return note;
+    return NULL;
+}
+
+bool oracle_is_refused (const struct history *h)
+{
+    const struct note *over = oracle_told (h, FACT_OVER);
+
+    return over && over->status == FINISH_REFUSED;
 }
 
 /* Disturbances. */

@@ -35,7 +35,10 @@ bool oracle_serves (const struct plan *plan, int place);
  */
 int64_t oracle_interval_ms (const struct plan *plan);
 
-/* The preflight has refused the step: a fact that srun prints. */
+/* The first fact of this kind that srun prints; or NULL. */
+const struct note *oracle_told (const struct history *h, enum fact_kind kind);
+
+/* The preflight has refused the step. */
 bool oracle_is_refused (const struct history *h);
 
 /* Disturbances. */

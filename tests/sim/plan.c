@@ -399,7 +399,7 @@ void plan_make (struct plan *plan, uint64_t seed)
 
 /* For a reader. */
 
-static const char *_kind_name (const struct plan *plan, int rank)
+const char *plan_role (const struct plan *plan, int rank)
 {
     static const char *const name[] = {
         [RULES_CHIEF] = "chief",   [RULES_MASTER] = "master",       [RULES_PS] = "ps",
@@ -443,7 +443,7 @@ void plan_print (const struct plan *plan, int disturbances)
 
     printf ("seed %llu:", (unsigned long long)plan->seed);
     for (int rank = 0; rank < plan->tasks; rank++)
-        printf (" %s@n%d", _kind_name (plan, rank), plan->node[rank] + 1);
+        printf (" %s@n%d", plan_role (plan, rank), plan->node[rank] + 1);
     if (plan->srun >= 0)
         printf (", srun on n%d", plan->srun + 1);
     for (int i = 0; c->task.preflight && i < plan->nodes; i++)

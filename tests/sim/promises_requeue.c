@@ -13,14 +13,6 @@
 /* What a supervisor takes to report an end. */
 #define NEAR_MS 5000
 
-static const struct note *_told (const struct history *h, enum fact_kind kind)
-{
-    EACH (note, h)
-        if (note->kind == TOLD && note->number == (int)kind)
-            return note;
-    return NULL;
-}
-
 /* The tasks are asked once, then no life is decided on, and the job is requeued once, when all have ended. */
 const char *tasks_are_asked_to_save_once (const struct history *h)
 {
@@ -74,7 +66,7 @@ static bool _spoils (const struct history *h, const struct note *note)
 /* The others have saved when a ps fails, or are about to: what is reported first decides. */
 static bool _may_be_over (const struct history *h, const struct note *note)
 {
-    const struct note *over = _told (h, FACT_OVER);
+    const struct note *over = oracle_told (h, FACT_OVER);
 
     return h->plan->kind[note->place] == RULES_PS && over
            && note->at > over->at - NEAR_MS - 2 * h->plan->delay;
@@ -86,8 +78,8 @@ static bool _may_be_over (const struct history *h, const struct note *note)
  */
 const char *a_job_goes_on_only_if_it_has_saved (const struct history *h)
 {
-    const struct note *save = _told (h, FACT_SAVE), *requeue = _told (h, FACT_REQUEUE);
-    const struct note *over = _told (h, FACT_OVER), *unsaved = NULL;
+    const struct note *save = oracle_told (h, FACT_SAVE), *requeue = oracle_told (h, FACT_REQUEUE);
+    const struct note *over = oracle_told (h, FACT_OVER), *unsaved = NULL;
     const struct plan *plan = h->plan;
     bool near = false;
 
@@ -115,7 +107,7 @@ const char *a_job_goes_on_only_if_it_has_saved (const struct history *h)
 /* The same page: "A ps and auxiliary tasks serve them until they have exited." */
 const char *what_serves_is_not_asked_to_save (const struct history *h)
 {
-    const struct note *save = _told (h, FACT_SAVE);
+    const struct note *save = oracle_told (h, FACT_SAVE);
 
     if (!save || oracle_began (h, oracle_of_slurm, save->at - 1) > 0)
         return NULL;

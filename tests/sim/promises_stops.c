@@ -295,15 +295,6 @@ const char *who_saves_may_end_by_itself (const struct history *h)
     return NULL;
 }
 
-/* When the job was over, as srun has told; NULL: it was not. */
-static const struct note *_over (const struct history *h)
-{
-    EACH (note, h)
-        if (note->kind == TOLD && note->number == FACT_OVER)
-            return note;
-    return NULL;
-}
-
 /*
  * guide/ending.md: "A job has failed with its chief, a ps or, without a ps, any task of the cluster. With
  * a ps and no chief, it has failed with all its workers."
@@ -340,7 +331,7 @@ const char *an_evaluator_has_its_grace (const struct history *h)
 {
     const struct plan *plan = h->plan;
     int64_t grace = plan->config.eval_grace * INT64_C (1000), fail = plan->config.fail_grace * INT64_C (1000);
-    const struct note *over = _over (h);
+    const struct note *over = oracle_told (h, FACT_OVER);
     struct course course = { 0 };
     int evaluator = _evaluator (plan);
     bool runs = false, asked = false, uncertain = false;

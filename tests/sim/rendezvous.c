@@ -25,12 +25,6 @@
 
 static void _init_rank (int i)
 {
-    static const char *const role[] = {
-        [RULES_CHIEF] = "chief",   [RULES_MASTER] = "master",       [RULES_PS] = "ps",
-        [RULES_WORKER] = "worker", [RULES_EVALUATOR] = "evaluator", [RULES_ROLES] = "+data",
-        [RULES_SPARE] = "spare",
-    };
-
     snprintf (w.node_name[w.plan->node[i]], sizeof (w.node_name[0]), "n%d", (w.plan->node[i] + 1) % 100);
     w.rank[i] = (struct rank){ .number = i,
                                .launch = RANK_HERE,
@@ -39,7 +33,7 @@ static void _init_rank (int i)
                                .at_srun = w.plan->node[i] == w.plan->srun,
                                .port = 40000 + i,
                                .master_port = 50000 + i,
-                               .role = role[w.plan->kind[i]],
+                               .role = plan_role (w.plan, i),
                                .kind = w.plan->kind[i],
                                .beside = w.plan->beside[i],
                                .index = i,

@@ -166,6 +166,8 @@ void plan_make (struct plan *plan, uint64_t seed);
 /* Play it with the first `disturbances` of its disturbances. `print`: what is noted, as text, to stdout. */
 void world_run (const struct plan *plan, int disturbances, struct history *history, bool print);
 
+const char *plan_role (const struct plan *plan, int rank);
+
 /* Its list and options, and what disturbs it, for a reader. */
 void plan_print (const struct plan *plan, int disturbances);
 
