@@ -89,13 +89,6 @@ static int _reaction_ms (void)
     return rendezvous_is_instrumented () ? 10 * REACTION_MS : REACTION_MS;
 }
 
-static void _pause (void)
-{
-    const struct timespec ms = { .tv_nsec = 1000000 };
-
-    nanosleep (&ms, NULL);
-}
-
 /* srun's side. */
 
 struct frame *launch_encode_config (const struct launch *launch)
@@ -204,7 +197,7 @@ void launch_expect_exit (struct launch *launch)
     while ((pid = wait4 (launch->pid, &status, WNOHANG, &launch->usage)) == 0) {
         if (deadline_passed (deadline))
             die ("tf-rendezvous does not exit");
-        _pause ();
+        poll (NULL, 0, 1);
     }
     if (pid < 0)
         die ("wait4: %s", strerror (errno));
@@ -617,7 +610,7 @@ static bool _serve_member (int epoll, struct member *member, int number, answer_
     if (n < 0) {
         close (member->fd);
         frame_reader_clear (&member->reader);
-        _pause ();
+        poll (NULL, 0, 1);
         _connect_member (epoll, member);
     }
     if (n <= 0)
@@ -667,7 +660,22 @@ void skip (const char *reason)
     exit (SKIPPED);
 }
 
-bool check (const char *sentence, void (*function) (const void *arg), const void *arg)
+static struct test {
+    const char *sentence;
+    bool slow;
+    void (*function) (const void *arg);
+    const void *arg;
+} tests[64];
+static size_t test_count;
+
+void add_test (const char *sentence, bool slow, void (*function) (const void *arg), const void *arg)
+{
+    if (test_count == COUNT (tests))
+        abort ();
+    tests[test_count++] = (struct test){ sentence, slow, function, arg };
+}
+
+static bool _passes (const struct test *test)
 {
     int64_t begin = now_us ();
     int status;
@@ -676,47 +684,39 @@ bool check (const char *sentence, void (*function) (const void *arg), const void
     fflush (stdout);
     if ((pid = fork ()) == 0) {
         alarm (CHECK_S);
-        function (arg);
+        test->function (test->arg);
         exit (0);
     }
     if (pid < 0 || waitpid (pid, &status, 0) < 0)
         die ("fork: %s", strerror (errno));
     if (WIFEXITED (status) && WEXITSTATUS (status) == SKIPPED) {
-        printf ("skipped - %s\n", sentence);
+        printf ("skipped - %s\n", test->sentence);
         return true;
     }
     if (WIFSIGNALED (status))
         printf ("# the test was ended by signal %d\n", WTERMSIG (status));
-    printf ("%s - %s (%.1f s)\n", status == 0 ? "ok" : "not ok", sentence, (double)(now_us () - begin) / 1e6);
+    printf ("%s - %s (%.1f s)\n", status == 0 ? "ok" : "not ok", test->sentence,
+            (double)(now_us () - begin) / 1e6);
     fflush (stdout);
     return status == 0;
 }
 
-static struct {
-    const char *sentence;
-    void (*function) (void);
-} tests[64];
-static size_t test_count;
-
-void add_test (const char *sentence, void (*function) (void))
-{
-    if (test_count == sizeof (tests) / sizeof (tests[0]))
-        abort ();
-    tests[test_count].sentence = sentence;
-    tests[test_count++].function = function;
-}
-
-static void _run_test (const void *number)
-{
-    tests[*(const size_t *)number].function ();
-}
-
 bool run_tests (void)
 {
+    pid_t slow[COUNT (tests)];
     bool passed = true;
+    int status;
 
+    fflush (stdout);
     for (size_t i = 0; i < test_count; i++)
-        passed &= check (tests[i].sentence, _run_test, &i);
+        if (tests[i].slow && (slow[i] = fork ()) == 0)
+            exit (_passes (&tests[i]) ? 0 : 1);
+    for (size_t i = 0; i < test_count; i++)
+        if (!tests[i].slow)
+            passed &= _passes (&tests[i]);
+    for (size_t i = 0; i < test_count; i++)
+        if (tests[i].slow)
+            passed &= waitpid (slow[i], &status, 0) == slow[i] && status == 0;
     return passed;
 }
 

@@ -30,6 +30,8 @@
  */
 #define REACTION_MS 5000
 
+#define COUNT(array) (sizeof (array) / sizeof ((array)[0]))
+
 /* tf-rendezvous runs under a wrapper such as valgrind. */
 bool rendezvous_is_wrapped (void);
 
@@ -51,24 +53,23 @@ void raise_file_limit (int needed);
  * TEST ("what it shows") { ... } is a test: it runs because it is there. run_tests () runs those of the file
  * in their order, each in a child process, and prints the sentence with its result. It returns true if all
  * have passed or were skipped. It is all that main () does, unless a program has one of its own.
+ * A SLOW_TEST, which mostly waits, runs beside all others.
  */
 /* clang-format off */
-#define TEST(sentence) TEST_OF_LINE (sentence, __LINE__)
-#define TEST_OF_LINE(sentence, line) TEST_WITH_LINE (sentence, line)
-#define TEST_WITH_LINE(sentence, line) \
-    static void _test_of_line_##line (void); \
+#define TEST(sentence) TEST_OF_LINE (sentence, false, __LINE__)
+#define SLOW_TEST(sentence) TEST_OF_LINE (sentence, true, __LINE__)
+#define TEST_OF_LINE(sentence, slow, line) TEST_WITH_LINE (sentence, slow, line)
+#define TEST_WITH_LINE(sentence, slow, line) \
+    static void _test_of_line_##line (const void *arg); \
     static void __attribute__ ((constructor (101 + (line)))) _add_test_of_line_##line (void) \
     { \
-        add_test (sentence, _test_of_line_##line); \
+        add_test (sentence, slow, _test_of_line_##line, NULL); \
     } \
-    static void _test_of_line_##line (void)
+    static void _test_of_line_##line (const void *arg __attribute__ ((unused)))
 /* clang-format on */
 
-void add_test (const char *sentence, void (*function) (void));
+void add_test (const char *sentence, bool slow, void (*function) (const void *arg), const void *arg);
 bool run_tests (void);
-
-/* The same for a function with an argument. */
-bool check (const char *sentence, void (*function) (const void *arg), const void *arg);
 
 /* Called by a test that cannot run here. */
 noreturn void skip (const char *reason);

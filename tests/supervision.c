@@ -695,6 +695,13 @@ void process_await_state (pid_t pid, char state)
     }
 }
 
+void send_all_signals (pid_t pid)
+{
+    for (int number = 1; number <= SIGRTMAX; number++)
+        if (number != SIGKILL && number != SIGSTOP && (number <= 31 || number >= SIGRTMIN))
+            kill (pid, number);
+}
+
 /* A number from /proc/PID/status. */
 static long _read_status (const struct task *task, const char *key)
 {
@@ -775,7 +782,7 @@ void task_expect_descriptors (const struct task *task)
     char path[64], to[256];
     ssize_t n;
 
-    for (size_t i = 0; i < sizeof (own) / sizeof (own[0]); i++) {
+    for (size_t i = 0; i < COUNT (own); i++) {
         snprintf (path, sizeof (path), "/proc/%d/fd/%d", (int)task->pid, own[i]);
         n = readlink (path, to, sizeof (to) - 1);
         to[n > 0 ? n : 0] = '\0';

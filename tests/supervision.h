@@ -159,6 +159,9 @@ void task_expect_stderr (const struct task *task, const char *text);
 char process_state (pid_t pid);
 void process_await_state (pid_t pid, char state);
 
+/* All that a process can block: SIGKILL and SIGSTOP are not, nor 32 and 33, which glibc reserves. */
+void send_all_signals (pid_t pid);
+
 /* For a second tf-supervise uses no CPU time and does not wake up. */
 void task_expect_idle (const struct task *task);
 

@@ -9,13 +9,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "protocol/goal.h"
@@ -51,13 +51,12 @@ static void _expect_refusals (struct launch *launch, int rank[TASKS], int from)
 /* Wait for a message, which must not come before this time. */
 static void _await_message (const struct launch *launch, int64_t at_least_us)
 {
-    const struct timespec pause = { .tv_nsec = 10000000 };
     int64_t begin = now_us ();
 
     while (stderr_text (launch)[0] == '\0') {
         if (now_us () - begin > MESSAGE_MS * INT64_C (1000))
             die ("tf-rendezvous has printed nothing after %d ms", MESSAGE_MS);
-        nanosleep (&pause, NULL);
+        poll (NULL, 0, 10);
     }
     if (now_us () - begin < at_least_us)
         die ("tf-rendezvous printed too early: \"%s\"", stderr_text (launch));
@@ -93,10 +92,8 @@ TEST ("srun ends after its ranks, which end one by one: there is no message")
     launch_start (&launch);
     _register_ranks (&launch, rank, 1);
     for (int i = 1; i < TASKS; i++) {
-        const struct timespec tenth = { .tv_nsec = 100000000 };
-
         close (rank[i]);
-        nanosleep (&tenth, NULL);
+        poll (NULL, 0, 100);
     }
     launch_end_srun (&launch);
     launch_expect_exit (&launch);
@@ -154,7 +151,6 @@ TEST ("no rank registers: a message says so, and later ranks are refused")
 TEST ("ranks that are lost and register again at once get their answers")
 {
     struct launch launch = { .tasks = TASKS };
-    const struct timespec tenth = { .tv_nsec = 100000000 };
     int rank[TASKS];
     char byte;
 
@@ -169,7 +165,7 @@ TEST ("ranks that are lost and register again at once get their answers")
      * new one then, and the rank connects again. This goes on for longer than LOST_GRACE_MS.
      */
     for (int tenths = 0; tenths < 15; tenths++) {
-        nanosleep (&tenth, NULL);
+        poll (NULL, 0, 100);
         for (int i = 1; i < TASKS; i++)
             if (recv (rank[i], &byte, 1, 0) == 0) {
                 close (rank[i]);
@@ -329,7 +325,7 @@ static void _kill_rendezvous (struct launch *launch)
     for (int ms = 0; ms < REACTION_MS && launch->pid == pid; ms++) {
         pid_t keeper = _child_of (getpid (), "tf-keeper"), next = keeper ? _child_of (keeper, "tf-rend") : 0;
 
-        usleep (1000);
+        poll (NULL, 0, 1);
         launch->pid = next > 0 ? next : pid;
     }
     if (launch->pid == pid)
@@ -341,7 +337,7 @@ static void _await_no_child (void)
 {
     for (int ms = 0; ms < REACTION_MS && _child_of (getpid (), NULL); ms++) {
         waitpid (-1, NULL, WNOHANG);
-        usleep (1000);
+        poll (NULL, 0, 1);
     }
     if (_child_of (getpid (), NULL))
         die ("something is left");

@@ -112,8 +112,6 @@ TEST ("the longest TF_CONFIG that Linux takes reaches every rank completely")
     expect_stderr (&launch, "");
 }
 
-/* srun's stderr. */
-
 int main (void)
 {
     raise_file_limit (7000);

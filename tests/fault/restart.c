@@ -259,10 +259,7 @@ TEST ("a fork server survives all signals that Slurm may send")
     struct task task = { .program = _fails_once, .restarts = 9 };
 
     _start_and_wait (&task);
-    for (int number = 1; number <= SIGRTMAX; number++)
-        /* No process of glibc's can block 32 and 33. */
-        if (number != SIGKILL && number != SIGSTOP && number != 32 && number != 33)
-            kill (task.fork_server, number);
+    send_all_signals (task.fork_server);
     task_send_life (&task, 1);
     task_expect_output (&task, "life 1\n");
     _expect (&task, (struct wanted){ "exit 4", 1, NULL });

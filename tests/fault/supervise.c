@@ -26,8 +26,6 @@
 #include "simulation.h"
 #include "supervision.h"
 
-#define COUNT(array) (sizeof (array) / sizeof ((array)[0]))
-
 #define NO_WRAPPER "valgrind does not let every signal through"
 
 /* Programs. */
@@ -98,28 +96,41 @@ static void _blocks_sigterm_again_and_again (void)
 
 /* The program ends by itself. */
 
-struct end {
-    void (*program) (void);
-    const char *report;
-    int status;
-};
-
-static void _test_end (const void *arg)
+static void _expect_end (void (*program) (void), const char *report, int status)
 {
-    const struct end *end = arg;
-    struct task task = { .program = end->program };
+    struct task task = { .program = program };
 
     task_start (&task);
-    task_expect_report_and_exit (&task, end->report, end->status);
+    task_expect_report_and_exit (&task, report, status);
     task_expect_no_descendants ();
     task_expect_stderr (&task, "");
 }
 
-static void _test_end_by_64 (const void *arg)
+TEST ("a task that has not executed its program is reported as that")
+{
+    _expect_end (_is_not_executed, "unstarted 3", W_EXITCODE (3, 0));
+}
+
+TEST ("SIGSEGV is reported, and the supervisor dumps no core")
+{
+    _expect_end (_dies_by_sigsegv, "signal 11", W_EXITCODE (0, 11));
+}
+
+TEST ("signal 64, the highest, is reported")
 {
     if (task_is_wrapped ())
         skip (NO_WRAPPER);
-    _test_end (arg);
+    _expect_end (_dies_by_64, "signal 64", W_EXITCODE (0, 64));
+}
+
+TEST ("a program that asks its parent to trace it goes on after exec")
+{
+    _expect_end (_execs_traced, "exit 7", W_EXITCODE (7, 0));
+}
+
+TEST ("... and its signals reach it")
+{
+    _expect_end (_dies_traced, "signal 15", W_EXITCODE (0, 15));
 }
 
 static bool _is_open (pid_t pid, int fd)
@@ -186,23 +197,11 @@ TEST ("a supervisor ends by its program's signal, although another one is pendin
     task_expect_exit (&task, W_EXITCODE (0, SIGTERM));
 }
 
-/* KillWait may not have begun: there are SIGTERMs that are warnings. */
-TEST ("a program that only serves gets no SIGTERM from Slurm if it does not handle it")
-{
-    struct task task = { .program = program_sleeps, .forward_signals = true, .serves = true, .kill_wait = 1 };
-
-    task_start (&task);
-    task_expect_output (&task, "up ");
-    kill (task.pid, SIGTERM);
-    poll (NULL, 0, 2000);
-    if (kill (task.program_pid, 0) < 0)
-        die ("the program was ended");
-    task_send_order (&task, ORDER_STOP);
-    task_expect_stopped (&task);
-}
-
-/* As shells do, and the C library, for a moment each time; one of five is seen in it almost certainly. */
-TEST ("... although it is blocked for moments")
+/*
+ * KillWait may not have begun: there are SIGTERMs that are warnings. It is blocked for moments, as by shells
+ * and the C library; one of five is seen in it almost certainly.
+ */
+TEST ("a program that only serves gets no SIGTERM from Slurm if it only blocks it for moments")
 {
     struct task tasks[5];
 
@@ -223,16 +222,6 @@ TEST ("... although it is blocked for moments")
         task_send_order (&tasks[i], ORDER_STOP);
         task_expect_report_and_exit (&tasks[i], "stopped", 0);
     }
-}
-
-/* Signals. */
-
-/* All signals that a process can block, without 32 and 33, which glibc reserves. */
-static void _send_all_signals (const struct task *task)
-{
-    for (int number = 1; number <= SIGRTMAX; number++)
-        if (number != SIGKILL && number != SIGSTOP && (number <= 31 || number >= SIGRTMIN))
-            kill (task->pid, number);
 }
 
 /* Signs of life. */
@@ -325,7 +314,7 @@ TEST ("no signal is forwarded after the program's end")
         skip (NO_WRAPPER);
     task_start (&task);
     task_expect_report (&task, "exit 3");
-    _send_all_signals (&task);
+    send_all_signals (task.pid);
     task_expect_running (&task);
     task_order_exit (&task, W_EXITCODE (3, 0));
 }
@@ -373,34 +362,4 @@ TEST ("a supervisor keeps none of its task's descriptors open")
 
     task_start (&task);
     task_expect_descriptors (&task);
-}
-
-static const struct {
-    const char *sentence;
-    void (*function) (const void *arg);
-    const struct end arg;
-} ends[] = {
-    { "a task that has not executed its program is reported as that",
-      _test_end,
-      { _is_not_executed, "unstarted 3", W_EXITCODE (3, 0) } },
-    { "SIGSEGV is reported, and the supervisor dumps no core",
-      _test_end,
-      { _dies_by_sigsegv, "signal 11", W_EXITCODE (0, 11) } },
-    { "signal 64, the highest, is reported",
-      _test_end_by_64,
-      { _dies_by_64, "signal 64", W_EXITCODE (0, 64) } },
-    { "a program that asks its parent to trace it goes on after exec",
-      _test_end,
-      { _execs_traced, "exit 7", W_EXITCODE (7, 0) } },
-    { "... and its signals reach it", _test_end, { _dies_traced, "signal 15", W_EXITCODE (0, 15) } },
-};
-
-int main (void)
-{
-    bool passed = true;
-
-    for (size_t i = 0; i < COUNT (ends); i++)
-        passed &= check (ends[i].sentence, ends[i].function, &ends[i].arg);
-    passed &= run_tests ();
-    return passed ? 0 : 1;
 }

@@ -24,8 +24,6 @@
 #include "simulation.h"
 #include "supervision.h"
 
-#define COUNT(array) (sizeof (array) / sizeof ((array)[0]))
-
 /* The connection breaks. */
 
 static void _break_connection (struct task *task, bool reset)
@@ -36,43 +34,31 @@ static void _break_connection (struct task *task, bool reset)
         task_close_connection (task);
 }
 
-static void _break_while_running (bool reset)
+TEST ("the connection is closed, or reset, while the program runs: it is made again")
 {
     struct task task = { .program = program_sleeps, .stop_grace = 100 };
 
     task_start (&task);
     task_expect_output (&task, "up ");
-    for (int i = 0; i < 3; i++) {
-        _break_connection (&task, reset);
+    for (int i = 0; i < 6; i++) {
+        _break_connection (&task, i % 2);
         task_expect_reconnect (&task, NULL);
     }
     task_send_order (&task, ORDER_STOP);
     task_expect_stopped (&task);
 }
 
-TEST ("the connection is closed, or reset, while the program runs: it is made again")
-{
-    _break_while_running (false);
-    _break_while_running (true);
-}
-
-static void _break_after_report (bool reset)
+TEST ("the connection is closed, or reset, after the report: the report is sent again")
 {
     struct task task = { .program = program_exits_3 };
 
     task_start (&task);
     task_expect_report (&task, "exit 3");
-    for (int i = 0; i < 3; i++) {
-        _break_connection (&task, reset);
+    for (int i = 0; i < 6; i++) {
+        _break_connection (&task, i % 2);
         task_expect_reconnect (&task, "exit 3");
     }
     task_order_exit (&task, W_EXITCODE (3, 0));
-}
-
-TEST ("the connection is closed, or reset, after the report: the report is sent again")
-{
-    _break_after_report (false);
-    _break_after_report (true);
 }
 
 /* The first report that can arrive is the one in the new connection. */
@@ -113,7 +99,7 @@ static int _full_pipe (void)
 }
 
 /* One supervisor of the step prints a message, unless its stderr is blocked. */
-static void _rendezvous_ends (const void *arg __attribute__ ((unused)))
+SLOW_TEST ("connections are refused: the program goes on, and one supervisor prints a message")
 {
     struct task printer = { .program = program_sleeps, .prints = true }, blocked = printer;
     struct task other = { .program = program_sleeps };
@@ -146,8 +132,7 @@ static void _rendezvous_ends (const void *arg __attribute__ ((unused)))
     task_expect_stderr (&other, "");
 }
 
-/* Connections are refused for a second. A task that ends then is reported without a pause. */
-static void _refused_for_a_second (const void *arg __attribute__ ((unused)))
+SLOW_TEST ("connections are refused for a second: a report does not wait for the next attempt")
 {
     struct task task = { .program = program_sleeps, .prints = true };
     int64_t begin = now_us ();
@@ -182,7 +167,8 @@ static void _set_loopback (bool up)
  * What is sent while the network is down is lost, without an error. After 20 s attempts to connect have
  * failed, too.
  */
-static void _network_down (const void *arg __attribute__ ((unused)))
+SLOW_TEST (
+    "the network is down when the program ends: the report is sent again, and the program is restarted")
 {
     struct task task = { .program = program_prints_signals, .restarts = 1 };
 
@@ -210,32 +196,29 @@ static void _network_down (const void *arg __attribute__ ((unused)))
 
 /* Forgeries: what another program could send. */
 
-struct forgery {
-    const char *bytes;
-    size_t length;
-};
-
-#define FORGERY(text) { (text), sizeof (text) - 1 }
-
-static void _send_forgery (const struct task *task, const struct forgery *forgery)
+/* A frame of these bytes; then the connection is made again. */
+static void _send_forgery (struct task *task, const char *bytes, size_t length, const char *report)
 {
     unsigned char h[FRAME_HEADER] = {
-        'S', 'p', 'T', 'F', 0, FRAME_VERSION, [FRAME_HEADER - 1] = (unsigned char)forgery->length
+        'S', 'p', 'T', 'F', 0, FRAME_VERSION, [FRAME_HEADER - 1] = (unsigned char)length
     };
 
     send_all (task->connection, h, sizeof (h));
-    send_all (task->connection, forgery->bytes, forgery->length);
+    send_all (task->connection, bytes, length);
+    task_expect_close (task);
+    task_expect_reconnect (task, report);
 }
 
-static void _forged_order (const void *arg)
+TEST ("closed: a connection with STOP=ask, without a server token or with the task's token")
 {
+    static const char without[] = "LIFE=0\0STOP=ask",
+                      with[] = "SERVER_TOKEN=" TASK_TOKEN "\0LIFE=0\0STOP=ask";
     struct task task = { .program = program_sleeps, .stop_grace = 100 };
 
     task_start (&task);
     task_expect_output (&task, "up ");
-    _send_forgery (&task, arg);
-    task_expect_close (&task);
-    task_expect_reconnect (&task, NULL);
+    _send_forgery (&task, without, sizeof (without), NULL);
+    _send_forgery (&task, with, sizeof (with), NULL);
     process_await_state (task.program_pid, 'S');
     task_send_order (&task, ORDER_STOP);
     task_expect_stopped (&task);
@@ -243,15 +226,12 @@ static void _forged_order (const void *arg)
 
 TEST ("closed: a connection with LEAVE and the task's token")
 {
-    static const struct forgery forged =
-        FORGERY ("SERVER_TOKEN=" TASK_TOKEN "\0LIFE=0\0STOP=no\0REPORT=1\0LEAVE=1\0");
+    static const char forged[] = "SERVER_TOKEN=" TASK_TOKEN "\0LIFE=0\0STOP=no\0REPORT=1\0LEAVE=1";
     struct task task = { .program = program_exits_3 };
 
     task_start (&task);
     task_expect_report (&task, "exit 3");
-    _send_forgery (&task, &forged);
-    task_expect_close (&task);
-    task_expect_reconnect (&task, "exit 3");
+    _send_forgery (&task, forged, sizeof (forged), "exit 3");
     task_order_exit (&task, W_EXITCODE (3, 0));
 }
 
@@ -265,56 +245,4 @@ TEST ("keepalive is on, so that a lost rendezvous is noticed")
     task_close_connection (&task);
     task_expect_reconnect (&task, NULL);
     task_expect_keepalive (&task);
-}
-
-static const struct {
-    const char *sentence;
-    struct forgery arg;
-} forgeries[] = {
-    { "closed: a connection with STOP=ask without a server token", FORGERY ("LIFE=0\0STOP=ask\0") },
-    { "closed: a connection with STOP=ask and the task's token",
-      FORGERY ("SERVER_TOKEN=" TASK_TOKEN "\0LIFE=0\0STOP=ask\0") },
-};
-
-/* Slow tests, which mostly wait. They run at the same time. */
-static const struct {
-    const char *sentence;
-    void (*function) (const void *arg);
-} slow[] = {
-    { "connections are refused: the program goes on, and one supervisor prints a message", _rendezvous_ends },
-    { "connections are refused for a second: a report does not wait for the next attempt",
-      _refused_for_a_second },
-    { "the network is down when the program ends: the report is sent again, and the program is restarted",
-      _network_down },
-};
-
-static void _start_slow (pid_t pid[COUNT (slow)])
-{
-    fflush (stdout);
-    for (size_t i = 0; i < COUNT (slow); i++)
-        if ((pid[i] = fork ()) == 0)
-            exit (check (slow[i].sentence, slow[i].function, NULL) ? 0 : 1);
-}
-
-static bool _await_slow (const pid_t pid[COUNT (slow)])
-{
-    bool passed = true;
-    int status;
-
-    for (size_t i = 0; i < COUNT (slow); i++)
-        passed &= waitpid (pid[i], &status, 0) == pid[i] && status == 0;
-    return passed;
-}
-
-int main (void)
-{
-    pid_t pid[COUNT (slow)];
-    bool passed = true;
-
-    _start_slow (pid);
-    for (size_t i = 0; i < COUNT (forgeries); i++)
-        passed &= check (forgeries[i].sentence, _forged_order, &forgeries[i].arg);
-    passed &= run_tests ();
-    passed &= _await_slow (pid);
-    return passed ? 0 : 1;
 }
