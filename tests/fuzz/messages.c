@@ -36,16 +36,6 @@ static struct frame *_encode_registration (const void *message)
     return registration_encode (message, TOKEN);
 }
 
-static int _decode_rendezvous_config (void *message, const struct frame *frame, struct errtext *err)
-{
-    return fields_decode (&rendezvous_config_fields, message, frame, err);
-}
-
-static struct frame *_encode_rendezvous_config (const void *message)
-{
-    return fields_frame (&rendezvous_config_fields, message);
-}
-
 static int _decode_goal (void *message, const struct frame *frame, struct errtext *err)
 {
     return goal_decode (message, frame, SERVER_TOKEN, err);
@@ -76,8 +66,8 @@ static struct frame *_encode_status (const void *message)
     return status_encode_first (message, TOKEN, "n1", 0);
 }
 
-/* What tf-status and tf-rendezvous tell each other is all in tables. */
-#define OVERVIEW(name) \
+/* These are all in tables. */
+#define OF_TABLE(name) \
     static int _decode_##name (void *message, const struct frame *frame, struct errtext *err) \
     { \
         return fields_decode (&name##_fields, message, frame, err); \
@@ -86,9 +76,10 @@ static struct frame *_encode_status (const void *message)
     { \
         return fields_frame (&name##_fields, message); \
     }
-OVERVIEW (overview)
-OVERVIEW (overview_question)
-OVERVIEW (overview_rank)
+OF_TABLE (rendezvous_config)
+OF_TABLE (overview)
+OF_TABLE (overview_question)
+OF_TABLE (overview_rank)
 
 static const struct message {
     const struct fields *fields;

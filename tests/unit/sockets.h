@@ -44,17 +44,33 @@ static inline int listening_socket (const char *address, int *port, int backlog)
     return fd < 0 || listen (fd, backlog) < 0 ? -1 : fd;
 }
 
+/* Connect to this port of 127.0.0.1. Returns what connect () does. */
+static inline int connect_to (int fd, int port)
+{
+    const struct sockaddr_in in = { .sin_family = AF_INET,
+                                    .sin_port = htons ((uint16_t)port),
+                                    .sin_addr.s_addr = htonl (INADDR_LOOPBACK) };
+
+    return connect (fd, (const struct sockaddr *)&in, sizeof (in));
+}
+
+static inline int connected_to (int port)
+{
+    int fd = socket (AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    assert_int_equal (connect_to (fd, port), 0);
+    return fd;
+}
+
 /* A port of 127.0.0.1 at which the kernel drops connections, because those that wait are not accepted. */
 static inline int full_listener (int *port)
 {
-    struct sockaddr_in in = { .sin_family = AF_INET, .sin_addr.s_addr = htonl (INADDR_LOOPBACK) };
     int fd = listening_socket ("127.0.0.1", port, 0);
 
-    in.sin_port = htons ((uint16_t)*port);
     for (int i = 0; i < 4; i++) {
         int client = socket (AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
-        connect (client, (struct sockaddr *)&in, sizeof (in));
+        connect_to (client, *port);
         close (client);
     }
     return fd;

@@ -7,11 +7,7 @@
 
 #include "unit.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "supervise/abandoned.h"
 
@@ -67,35 +63,32 @@ static void assert_asks (const struct supervisor_config *config, const int64_t *
     assert_int_equal (asked, count);
 }
 
-static void nodes_ask_one_after_the_other (void **state)
+TEST (nodes_ask_one_after_the_other)
 {
     static const int64_t second[] = { 3000, 18000, 33000, 48000, 63000, 78000, 93000, 108000, 123000 };
     static const int64_t twentieth[] = { 41000, 81000, 121000 };
     struct supervisor_config config = { .node = "n2", .options = { .batch_host = "n1" }, .node_index = 1 };
 
-    (void)state;
     assert_asks (&config, second, 9);
     config.node_index = 20;
     assert_asks (&config, twentieth, 3);
 }
 
-static void the_batch_host_and_steps_without_one_do_not_ask (void **state)
+TEST (the_batch_host_and_steps_without_one_do_not_ask)
 {
     static const int64_t never = NEVER;
     struct supervisor_config config = { .node = "n1", .options = { .batch_host = "n1" } };
 
-    (void)state;
     assert_asks (&config, &never, 0);
     config.options.batch_host = NULL;
     assert_asks (&config, &never, 0);
 }
 
-static void a_rendezvous_that_is_back_ends_it (void **state)
+TEST (a_rendezvous_that_is_back_ends_it)
 {
     struct supervisor_config config = { .node = "n2", .options = { .batch_host = "n1" }, .node_index = 1 };
     struct abandoned a;
 
-    (void)state;
     abandoned_init (&a, &config);
     assert_false (abandoned_asks (&a, 1000, 1000));
     assert_int_equal (a.due, 3000);
@@ -104,12 +97,11 @@ static void a_rendezvous_that_is_back_ends_it (void **state)
     assert_true (abandoned_asks (&a, 5000, 7000));
 }
 
-static void a_program_that_runs_is_not_started_again (void **state)
+TEST (a_program_that_runs_is_not_started_again)
 {
     struct supervisor_config config = { .node = "n2", .options = { .batch_host = "n1" }, .node_index = 1 };
     struct abandoned a;
 
-    (void)state;
     abandoned_init (&a, &config);
     a.program = 17;
     assert_false (abandoned_asks (&a, 1000, 3000));
@@ -120,15 +112,13 @@ static void a_program_that_runs_is_not_started_again (void **state)
 }
 
 /* Later a directory of PATH may hang. */
-static void slurms_commands_are_found_at_the_start (void **state)
+TEST (slurms_commands_are_found_at_the_start)
 {
-    char work[] = "/tmp/test_abandoned.XXXXXX", path[256], program[64];
+    const char *work = new_directory (), *program = path_in (work, "scontrol");
+    char path[256];
     struct supervisor_config config = { .node = "n2", .options = { .batch_host = "n1" }, .path = path };
     struct abandoned a;
 
-    (void)state;
-    assert_non_null (mkdtemp (work));
-    snprintf (program, sizeof (program), "%s/scontrol", work);
     write_file (program, "");
     snprintf (path, sizeof (path), "::/nowhere:%s:/nowhere", work);
     abandoned_init (&a, &config);
@@ -136,19 +126,16 @@ static void slurms_commands_are_found_at_the_start (void **state)
     assert_int_equal (chmod (program, 0755), 0);
     abandoned_init (&a, &config);
     assert_string_equal (a.slurm, work);
-    unlink (program);
-    rmdir (work);
 }
 
 /* There is no tf-abandoned beside this program. */
-static void only_the_first_attempt_that_fails_is_told (void **state)
+TEST (only_the_first_attempt_that_fails_is_told)
 {
     struct supervisor_config config = { .step = "7.0",
                                         .node = "n2",
                                         .options = { .batch_host = "n1", .if_abandoned = "requeue" } };
     struct abandoned a;
 
-    (void)state;
     if (is_under_valgrind ())
         SKIP ("valgrind's vfork () is a fork (), so posix_spawn () does not know that exec failed");
     abandoned_init (&a, &config);
@@ -158,18 +145,4 @@ static void only_the_first_attempt_that_fails_is_told (void **state)
     assert_non_null (strstr (told_last, "/tf-abandoned cannot be started: No such file or directory; "));
     abandoned_start (&a);
     assert_int_equal (told, 1);
-}
-
-int main (void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test (nodes_ask_one_after_the_other),
-        cmocka_unit_test (the_batch_host_and_steps_without_one_do_not_ask),
-        cmocka_unit_test (a_rendezvous_that_is_back_ends_it),
-        cmocka_unit_test (a_program_that_runs_is_not_started_again),
-        cmocka_unit_test (slurms_commands_are_found_at_the_start),
-        cmocka_unit_test (only_the_first_attempt_that_fails_is_told),
-    };
-
-    return cmocka_run_group_tests (tests, NULL, NULL);
 }

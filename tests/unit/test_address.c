@@ -3,13 +3,9 @@
  */
 #include "config.h"
 
-#include "unit.h"
+#include "sockets.h"
 
 #include <arpa/inet.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
-#include "common/address.h"
 
 TEST (an_ipv4_mapped_address_equals_the_ipv4_address)
 {
@@ -25,40 +21,21 @@ TEST (an_ipv4_mapped_address_equals_the_ipv4_address)
     assert_true (address_equal (&v6, &v6));
 }
 
-/* Bind a socket to this address and read the address back from the socket. */
-static void check_socket (const char *text)
+TEST (address_local_reads_a_sockets_address)
 {
-    struct sockaddr_storage ss;
-    struct address address, local;
-    socklen_t len;
-    int fd;
+    static const char *const row[] = { "127.0.0.1", "127.0.1.1", "::1" };
 
-    assert_int_equal (address_parse (&address, text), 0);
-    len = address_sockaddr (&address, 0, &ss);
-    assert_int_equal (ss.ss_family, address.family);
-    assert_true ((fd = socket (address.family, SOCK_STREAM | SOCK_CLOEXEC, 0)) >= 0);
-    assert_int_equal (bind (fd, (struct sockaddr *)&ss, len), 0);
-    assert_int_equal (address_local (&local, fd), 0);
-    assert_true (address_equal (&local, &address));
-    close (fd);
-}
+    for (size_t i = 0; i < COUNT (row); i++) {
+        struct address address, local;
+        int port = 0, fd = bound_socket (row[i], &port);
 
-TEST (address_local_reads_a_sockets_ipv4_address)
-{
-    check_socket ("127.0.0.1");
-    check_socket ("127.0.1.1");
-}
-
-TEST (address_local_reads_a_sockets_ipv6_address)
-{
-    struct sockaddr_in6 in6 = { .sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT };
-    int fd = socket (AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    bool here = fd >= 0 && bind (fd, (struct sockaddr *)&in6, sizeof (in6)) == 0;
-
-    close (fd);
-    if (!here)
-        SKIP ("this machine has no IPv6 loopback");
-    check_socket ("::1");
+        if (fd < 0)
+            SKIP ("this machine has no IPv6 loopback");
+        assert_int_equal (address_parse (&address, row[i]), 0);
+        assert_int_equal (address_local (&local, fd), 0);
+        assert_true (address_equal (&local, &address));
+        close (fd);
+    }
 }
 
 TEST (a_dual_stack_socket_has_the_ipv4_address)
@@ -104,10 +81,12 @@ TEST (a_sockaddr_has_address_and_port)
 
     address_parse (&address, "10.1.2.3");
     assert_int_equal (address_sockaddr (&address, 65535, &ss), sizeof (struct sockaddr_in));
+    assert_int_equal (ss.ss_family, AF_INET);
     assert_int_equal (ntohs (((struct sockaddr_in *)&ss)->sin_port), 65535);
     assert_int_equal (ntohl (((struct sockaddr_in *)&ss)->sin_addr.s_addr), 0x0a010203);
     address_parse (&address, "fd00::1");
     assert_int_equal (address_sockaddr (&address, 1024, &ss), sizeof (struct sockaddr_in6));
+    assert_int_equal (ss.ss_family, AF_INET6);
     assert_int_equal (ntohs (((struct sockaddr_in6 *)&ss)->sin6_port), 1024);
     assert_memory_equal (&((struct sockaddr_in6 *)&ss)->sin6_addr, address.bytes, 16);
 }

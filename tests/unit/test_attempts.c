@@ -7,6 +7,7 @@
 
 #include "clock.h"
 #include "netns.h"
+#include "sockets.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -132,17 +133,11 @@ TEST (an_attempt_that_is_begun_anew_is_the_same)
 TEST (what_is_refused_or_accepted_or_another_address_is_not_told)
 {
     struct attempts attempts;
-    struct sockaddr_in in = { .sin_family = AF_INET };
-    socklen_t length = sizeof (in);
-    int server, client;
+    int port = 0, server, client;
 
     enter_black_hole ();
-    server = socket (AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    assert_int_equal (listen (server, 1), 0);
-    assert_int_equal (getsockname (server, (struct sockaddr *)&in, &length), 0);
-    client = socket (AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    in.sin_addr.s_addr = htonl (INADDR_LOOPBACK);
-    assert_int_equal (connect (client, (struct sockaddr *)&in, sizeof (in)), 0);
+    server = listening_socket ("127.0.0.1", &port, 1);
+    client = connected_to (port);
     attempts_init (&attempts);
     attempts_begin (&attempts);
     for (int i = 0; i < 20; i++) {

@@ -8,10 +8,8 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <stdio.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -190,14 +188,6 @@ static pid_t start_server (int listener, const char *script)
     return server;
 }
 
-static void end_server (pid_t server)
-{
-    int status;
-
-    assert_int_equal (waitpid (server, &status, 0), server);
-    assert_int_equal (status, 0);
-}
-
 /* Register with the rendezvous at this address. */
 static enum client_outcome register_at (const char *at, int port, struct registration *rank, int ms,
                                         struct client_answer *answer, struct errtext *err)
@@ -271,7 +261,7 @@ TEST (each_outcome_is_returned_and_no_descriptor_stays_open)
                   port, row[i].message);
         assert_string_equal (err.text, row[i].outcome == CLIENT_TIMED_OUT ? message : row[i].message);
         assert_string_equal (address_print (&rank.address, &room), "127.0.0.1");
-        end_server (server);
+        assert_int_equal (end_of (server), 0);
     }
 }
 
@@ -315,7 +305,7 @@ TEST (a_refused_connection_is_made_again)
     close (listener);
     assert_int_equal (register_at ("127.0.0.1", port, &rank, 600000, &answer, &err), CLIENT_ANSWERED);
     check_answer (&answer);
-    end_server (server);
+    assert_int_equal (end_of (server), 0);
 }
 
 /* As if a firewall dropped packets. */
@@ -351,5 +341,5 @@ TEST (the_client_reaches_the_rendezvous_by_ipv6)
     assert_int_equal (register_at ("::1", port, &rank, 10000, &answer, NULL), CLIENT_ANSWERED);
     assert_string_equal (address_print (&rank.address, &room), "::1");
     check_answer (&answer);
-    end_server (server);
+    assert_int_equal (end_of (server), 0);
 }

@@ -7,10 +7,7 @@
 
 #include "unit.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "launch/cgroup_conf.h"
@@ -43,7 +40,6 @@ static void check_error (const char *file, const char *named, const char *why)
 {
     struct errtext err = { "" };
     char expected[128];
-    int status;
     pid_t pid;
 
     snprintf (expected, sizeof (expected), "%s: %s", named, why);
@@ -52,8 +48,7 @@ static void check_error (const char *file, const char *named, const char *why)
             _exit (2);
         _exit (cgroup_conf_signals_all (file, &err) != -1 || strcmp (err.text, expected) != 0);
     }
-    waitpid (pid, &status, 0);
-    assert_int_equal (status, 0);
+    assert_int_equal (end_of (pid), 0);
 }
 
 TEST (an_included_file_counts)

@@ -17,18 +17,6 @@
 
 #include "supervise/connections.h"
 
-static int connected_to (int port)
-{
-    struct sockaddr_in to = { .sin_family = AF_INET,
-                              .sin_port = htons ((uint16_t)port),
-                              .sin_addr.s_addr = htonl (INADDR_LOOPBACK) };
-    int fd = socket (AF_INET, SOCK_STREAM, 0);
-
-    assert_true (fd >= 0);
-    assert_int_equal (connect (fd, (struct sockaddr *)&to, sizeof (to)), 0);
-    return fd;
-}
-
 /* A child connects to this port, or also accepts the connection; when it has, it waits for its end. */
 static pid_t child_with (int server, int port, bool accepts)
 {

@@ -8,10 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <poll.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <termios.h>
@@ -91,16 +88,6 @@ static void check_terminal (void (*print) (void), bool raw, const char *expected
     assert_string_equal (text, expected);
     close (slave);
     close (master);
-}
-
-TEST (text_is_printed_unchanged)
-{
-    check_pipe (print_two_lines, "one\ntwo\n");
-}
-
-TEST (an_error_line_begins_with_srun_error)
-{
-    check_pipe (say_line, "srun: error: spank_tf: 2 of 64\n");
 }
 
 /* Print numbered lines, more than a pipe holds. */
@@ -241,12 +228,6 @@ TEST (there_is_something_to_do_until_all_is_written)
     check_pipe (idle_when_it_is_written, "srun: error: spank_tf: 2 of 64\n");
 }
 
-TEST (a_terminal_receives_crlf_in_raw_mode_or_not)
-{
-    check_terminal (print_two_lines, false, "one\r\ntwo\r\n");
-    check_terminal (print_two_lines, true, "one\r\ntwo\r\n");
-}
-
 /* The log. */
 
 static const char *top;
@@ -311,8 +292,9 @@ TEST (the_log_gets_all_text_and_notes_go_only_there)
     check_kept (note_line, "", "noted\n");
 }
 
-TEST (the_log_gets_no_carriage_returns)
+TEST (a_terminal_receives_crlf_in_raw_mode_or_not_and_the_log_no_carriage_returns)
 {
+    check_terminal (print_two_lines, false, "one\r\ntwo\r\n");
     keep_log (false);
     check_terminal (print_two_lines, true, "one\r\ntwo\r\n");
     check_log ("one\ntwo\n");

@@ -7,11 +7,8 @@
 
 #include <errno.h>
 #include <grp.h>
-#include <poll.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
@@ -162,7 +159,6 @@ TEST (siblings_and_parents_are_not_listed)
 {
     pid_t child;
     size_t count = 17;
-    int status;
 
     if (fork () == 0)
         live (0);
@@ -170,8 +166,7 @@ TEST (siblings_and_parents_are_not_listed)
         free (descendants_list (&count, 0));
         _exit (count == 0 ? 0 : 1);
     }
-    assert_int_equal (waitpid (child, &status, 0), child);
-    assert_int_equal (status, 0);
+    assert_int_equal (end_of (child), 0);
 }
 
 /* In /proc/PID/stat the state and the parent follow the name in parentheses. */
@@ -237,12 +232,10 @@ static int leave_out (void)
 TEST (what_was_there_before_the_task_is_left_out)
 {
     pid_t pid = fork ();
-    int status;
 
     if (pid == 0)
         _exit (leave_out ());
-    assert_int_equal (waitpid (pid, &status, 0), pid);
-    assert_int_equal (status, 0);
+    assert_int_equal (end_of (pid), 0);
 }
 
 static void fork_one (int i)
@@ -275,13 +268,11 @@ TEST (what_a_child_has_started_is_left_out_and_not_the_child)
 {
     for (int i = 0; i < 4; i++) {
         pid_t pid;
-        int status;
 
         memset (shared, 0, sizeof (*shared));
         if ((pid = fork ()) == 0)
             leave_out_beside (i & 1, i & 2);
-        assert_int_equal (waitpid (pid, &status, 0), pid);
-        assert_int_equal (status, W_EXITCODE (i > 0, 0));
+        assert_int_equal (end_of (pid), W_EXITCODE (i > 0, 0));
     }
 }
 
@@ -411,7 +402,6 @@ TEST (processes_that_ignore_sigterm_are_killed_with_their_children)
 TEST (descendants_kill_is_false_if_only_other_users_processes_are_left)
 {
     pid_t pid;
-    int status;
 
     if (getuid () != 0)
         SKIP ("only root has processes of two users");
@@ -429,8 +419,7 @@ TEST (descendants_kill_is_false_if_only_other_users_processes_are_left)
         useful = descendants_kill (0);
         _exit (vain && useful ? 0 : 1);
     }
-    assert_int_equal (waitpid (pid, &status, 0), pid);
-    assert_int_equal (status, 0);
+    assert_int_equal (end_of (pid), 0);
 }
 
 /*
@@ -479,7 +468,7 @@ TEST (a_process_that_proc_hides_is_listed)
         free (descendants_list (&count, 0));
         _exit (count == 1 ? 0 : 1);
     }
-    assert_int_equal (waitpid (pid, &status, 0), pid);
+    status = end_of (pid);
     if (WIFEXITED (status) && WEXITSTATUS (status) == 2)
         SKIP ("only root may create PID and mount namespaces");
     assert_int_equal (status, 0);

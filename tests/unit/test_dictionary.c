@@ -7,9 +7,6 @@
 
 #include "unit.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/tf_config.h"
@@ -160,7 +157,6 @@ TEST (the_evaluators_longer_tf_config_must_fit)
 /* True if Linux executes a program with this TF_CONFIG. */
 static bool can_run_with (const char *text)
 {
-    int status;
     pid_t pid = fork ();
 
     if (pid == 0) {
@@ -168,8 +164,7 @@ static bool can_run_with (const char *text)
         execlp ("true", "true", NULL);
         _exit (1);
     }
-    waitpid (pid, &status, 0);
-    return status == 0;
+    return end_of (pid) == 0;
 }
 
 TEST (linux_accepts_the_longest_tf_config_but_not_two_bytes_more)

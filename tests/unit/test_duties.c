@@ -7,8 +7,6 @@
 
 #include "unit.h"
 
-#include <string.h>
-
 #include "common/option_table.h"
 #include "common/tasklist.h"
 #include "job/duties.h"

@@ -6,7 +6,6 @@
 #include "unit.h"
 
 #include <sched.h>
-#include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

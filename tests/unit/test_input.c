@@ -8,10 +8,7 @@
 #include "unit.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "supervise/input.h"

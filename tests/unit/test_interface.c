@@ -30,8 +30,6 @@ int __wrap_socket (int domain, int type, int protocol)
     return __real_socket (domain, type, protocol);
 }
 
-/* Parsing and printing. */
-
 /* Listing the kernel's interfaces. */
 
 /*

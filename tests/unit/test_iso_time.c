@@ -6,7 +6,6 @@
 #include "unit.h"
 
 #include <limits.h>
-#include <stdlib.h>
 
 #include "common/iso_time.h"
 

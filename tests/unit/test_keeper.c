@@ -8,7 +8,6 @@
 #include "unit.h"
 
 #include <signal.h>
-#include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -7,8 +7,6 @@
 
 #include "sockets.h"
 
-#include <sys/wait.h>
-
 #include "protocol/contact.h"
 #include "supervise/link_check.h"
 
@@ -38,16 +36,12 @@ static int free_port (void)
     return port;
 }
 
-static int connect_to (int port)
+static int connect_when_it_listens (int port)
 {
-    struct sockaddr_in in = { .sin_family = AF_INET,
-                              .sin_port = htons ((uint16_t)port),
-                              .sin_addr.s_addr = htonl (INADDR_LOOPBACK) };
-    int fd;
-
     for (;;) {
-        fd = socket (AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        if (fd < 0 || connect (fd, (struct sockaddr *)&in, sizeof (in)) == 0)
+        int fd = socket (AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+        if (connect_to (fd, port) == 0)
             return fd;
         close (fd);
         poll (NULL, 0, 5);
@@ -63,7 +57,7 @@ static pid_t other_node (int port, const char *said, int strangers)
 
     if (pid == 0) {
         for (int i = 0; i < strangers; i++) {
-            int fd = connect_to (port);
+            int fd = connect_when_it_listens (port);
 
             if (said && send (fd, said, strlen (said), MSG_NOSIGNAL) < 0)
                 _exit (2);
@@ -75,14 +69,13 @@ static pid_t other_node (int port, const char *said, int strangers)
 
 static void is_measured_after (const char *said, int strangers)
 {
-    int port = free_port (), status = -1;
+    int port = free_port ();
     pid_t pid = other_node (port, said, strangers);
     struct link_peer peer = peer_at (port, true);
     struct errtext err = { "" };
 
     assert_int_equal (link_check (&peer, LONG_MS, &err), 0);
-    assert_int_equal (waitpid (pid, &status, 0), pid);
-    assert_int_equal (status, 0);
+    assert_int_equal (end_of (pid), 0);
 }
 
 TEST (the_one_that_connects_measures)

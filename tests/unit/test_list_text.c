@@ -5,8 +5,6 @@
 
 #include "unit.h"
 
-#include <stdio.h>
-
 #include "common/list_text.h"
 
 static const char *print (char *buf, size_t size, const char *separator, size_t most,

@@ -12,7 +12,6 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -55,12 +54,9 @@ TEST (a_connection_is_not_a_listener)
 {
     int port = 0, own = 0, server = bound_socket ("127.0.0.1", &port),
         client = bound_socket ("127.0.0.1", &own);
-    struct sockaddr_in in = { .sin_family = AF_INET,
-                              .sin_port = htons ((uint16_t)port),
-                              .sin_addr.s_addr = htonl (INADDR_LOOPBACK) };
 
     assert_int_equal (listen (server, 1), 0);
-    assert_int_equal (connect (client, (struct sockaddr *)&in, sizeof (in)), 0);
+    assert_int_equal (connect_to (client, port), 0);
     assert_false (is_listened_on (own));
     close (server);
     assert_false (is_listened_on (port));

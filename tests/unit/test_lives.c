@@ -7,7 +7,6 @@
 
 #include "unit.h"
 
-#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 

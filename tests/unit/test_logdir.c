@@ -7,8 +7,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -92,7 +90,6 @@ static void touch (const char *name)
 /* Run the test as an ordinary user, to whom file permissions apply. */
 static void as_ordinary_user (void (*test) (void))
 {
-    int status;
     pid_t pid;
 
     if (geteuid () != 0) {
@@ -106,8 +103,7 @@ static void as_ordinary_user (void (*test) (void))
         test ();
         _exit (0);
     }
-    waitpid (pid, &status, 0);
-    assert_int_equal (status, 0);
+    assert_int_equal (end_of (pid), 0);
 }
 
 TEST (every_task_has_a_file_of_its_own)

@@ -5,8 +5,6 @@
 
 #include "unit.h"
 
-#include <string.h>
-
 #include "common/beside.h"
 #include "common/marks.h"
 #include "common/proxy.h"

@@ -7,10 +7,8 @@
 
 #include "story.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "network/choose.h"
+#include "network/rails.h"
 
 #define MAX_RANKS 26
 #define MAX_HOSTS 26
@@ -291,4 +289,18 @@ TEST (a_host_is_identified_by_its_id_not_by_its_node_name)
     rank[1].interfaces = 1;
     assert_int_equal (choose_for (3, '\0', &wish), 0);
     assert_string_equal (chosen (3), "10.1.0.1@ib0 10.1.0.1@ib0 10.1.0.2@ib0");
+}
+
+TEST (a_malformed_mask_means_all_cpus)
+{
+    static const char *const malformed[] = { "ff", "0x", "0xfg", "all" }, *const near[] = { "0x0f", "0xf0" },
+                             *const bound[] = { "0x1", "0x1", "0x10" }, *const near_all[] = { "0x1", "1" };
+    size_t chosen[4];
+
+    assert_int_equal (rails_spread (chosen, malformed, 4, near, 2), 0);
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal (chosen[i], i % 2);
+    assert_int_equal (rails_spread (chosen, bound, 3, near_all, 2), 0);
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal (chosen[i], i / 2);
 }

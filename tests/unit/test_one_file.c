@@ -5,8 +5,6 @@
  */
 #include "config.h"
 
-#include <stdio.h>
-#include <string.h>
 #include <sys/prctl.h>
 
 #include "unit.h"

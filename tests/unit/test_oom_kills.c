@@ -7,8 +7,6 @@
 
 #include "unit.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -68,30 +68,25 @@ TEST (an_overview_of_a_rank_has_these_strings)
 
 TEST (sources_are_the_users_own)
 {
-    char path[] = "/tmp/test_overview.XXXXXX";
-    int fd = mkstemp (path);
-    FILE *f = fdopen (fd, "w");
+    const char *path =
+        file_with ("Num       RefCount Protocol Flags    Type St Inode Path\n"
+                   "0: 00000002 00000000 00010000 0001 01 1 @spank_tf/overview/1000/0000000000000abc\n"
+                   "0: 00000003 00000000 00000000 0001 03 2 @spank_tf/overview/1000/0000000000000abc\n"
+                   "0: 00000002 00000000 00010000 0001 01 3 @spank_tf/overview/1001/00000000000000ff\n"
+                   "0: 00000002 00000000 00010000 0001 01 7 @spank_tf/overview/1001/0000000000000abc\n"
+                   "0: 00000002 00000000 00010000 0001 01 4 @spank_tf/overview/1000/00ff/x\n"
+                   "0: 00000002 00000000 00010000 0001 01 5 /run/spank_tf/overview/1000/1\n"
+                   "0: 00000002 00000000 00010000 0001 01 6\n");
     struct reply_source *list;
     struct errtext err;
 
-    fputs ("Num       RefCount Protocol Flags    Type St Inode Path\n"
-           "0: 00000002 00000000 00010000 0001 01 1 @spank_tf/overview/1000/0000000000000abc\n"
-           "0: 00000003 00000000 00000000 0001 03 2 @spank_tf/overview/1000/0000000000000abc\n"
-           "0: 00000002 00000000 00010000 0001 01 3 @spank_tf/overview/1001/00000000000000ff\n"
-           "0: 00000002 00000000 00010000 0001 01 7 @spank_tf/overview/1001/0000000000000abc\n"
-           "0: 00000002 00000000 00010000 0001 01 4 @spank_tf/overview/1000/00ff/x\n"
-           "0: 00000002 00000000 00010000 0001 01 5 /run/spank_tf/overview/1000/1\n"
-           "0: 00000002 00000000 00010000 0001 01 6\n",
-           f);
-    fclose (f);
     assert_int_equal (reply_sources (path, 1000, &list, &err), 1);
     assert_int_equal (list[0].uid, 1000);
     assert_int_equal (list[0].number, 0xabc);
     free (list);
     assert_int_equal (reply_sources (path, 0, &list, &err), 3);
     free (list);
-    unlink (path);
-    assert_int_equal (reply_sources (path, 0, &list, &err), -1);
+    assert_int_equal (reply_sources ("/nowhere", 0, &list, &err), -1);
 }
 
 TEST (a_name_is_read_as_it_was_made)

@@ -6,8 +6,6 @@
 #include "unit.h"
 
 #include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/mount.h>
 #include <unistd.h>
 
@@ -15,33 +13,25 @@
 
 #define NAME "own-name"
 
-/* This process' host gets a name, an /etc/hosts, and no name server. Returns that file. */
-static int enter (void)
+/* This process' host gets a name, an /etc/hosts, and no name server. */
+static void enter (void)
 {
-    char path[] = "/tmp/test_own_name.XXXXXX";
-    int fd = mkstemp (path);
-
-    assert_true (fd >= 0);
-    if (unshare (CLONE_NEWNS | CLONE_NEWUTS) < 0) {
-        unlink (path);
+    if (unshare (CLONE_NEWNS | CLONE_NEWUTS) < 0)
         SKIP ("only root may create a mount namespace");
-    }
     assert_int_equal (mount ("none", "/", "none", MS_REC | MS_PRIVATE, NULL), 0);
-    assert_int_equal (mount (path, "/etc/hosts", "none", MS_BIND, NULL), 0);
+    assert_int_equal (mount (file_with (""), "/etc/hosts", "none", MS_BIND, NULL), 0);
     assert_int_equal (mount ("/dev/null", "/etc/resolv.conf", "none", MS_BIND, NULL), 0);
-    unlink (path);
     assert_int_equal (sethostname (NAME, strlen (NAME)), 0);
-    return fd;
 }
 
 static void set_hosts (const char *content)
 {
-    static int file = -1;
+    static bool entered;
 
-    if (file < 0)
-        file = enter ();
-    assert_int_equal (ftruncate (file, 0), 0);
-    assert_int_equal (pwrite (file, content, strlen (content), 0), strlen (content));
+    if (!entered)
+        enter ();
+    entered = true;
+    file_with (content);
 }
 
 TEST (a_name_is_right_if_it_leads_to_an_address_of_the_host_that_is_no_loopback_address)

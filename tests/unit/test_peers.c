@@ -3,32 +3,24 @@
  */
 #include "config.h"
 
-#include "unit.h"
+#include "sockets.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
+#include <fcntl.h>
 #include <sys/epoll.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "rendezvous/peers.h"
 
 /* A process that has just been forked has the connections, too, until it closes them. */
 static void closes_one_that_another_process_has (void (*do_close) (struct peers *, struct peer *))
 {
-    struct sockaddr_in to = { .sin_family = AF_INET, .sin_addr.s_addr = htonl (INADDR_LOOPBACK) };
-    socklen_t length = sizeof (to);
-    int listener = socket (AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0), task = socket (AF_INET, SOCK_STREAM, 0),
-        copy;
+    int port = 0, listener = listening_socket ("127.0.0.1", &port, 1), task, copy;
     struct roster roster = { 0 };
     struct epoll_event event;
     struct peers peers;
 
-    assert_int_equal (bind (listener, (struct sockaddr *)&to, length), 0);
-    assert_int_equal (listen (listener, 1), 0);
-    assert_int_equal (getsockname (listener, (struct sockaddr *)&to, &length), 0);
+    assert_int_equal (fcntl (listener, F_SETFL, O_NONBLOCK), 0);
     assert_int_equal (peers_init (&peers, listener), 0);
-    assert_int_equal (connect (task, (struct sockaddr *)&to, length), 0);
+    task = connected_to (port);
     peers_accept (&peers, 1);
     assert_non_null (peers.oldest);
     assert_int_equal (write (task, "a frame", 7), 7);

@@ -3,25 +3,20 @@
  */
 #include "config.h"
 
-#include "unit.h"
+#include "sockets.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <stdnoreturn.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/address.h"
 #include "common/port.h"
 #include "netns.h"
 
@@ -90,11 +85,8 @@ static bool can_bind (const char *address, int number, int option)
 /* Connect to this port. Returns 0 or the errno of connect (). */
 static int try_connect (int number)
 {
-    struct sockaddr_in in = { .sin_family = AF_INET,
-                              .sin_port = htons ((uint16_t)number),
-                              .sin_addr.s_addr = htonl (INADDR_LOOPBACK) };
     int fd = socket (AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    int rc = connect (fd, (struct sockaddr *)&in, sizeof (in)) < 0 ? errno : 0;
+    int rc = connect_to (fd, number) < 0 ? errno : 0;
 
     close (fd);
     return rc;
@@ -214,7 +206,7 @@ TEST (a_server_with_so_reuseport_too_can_bind_a_held_port)
 TEST (another_user_can_only_take_a_held_port_with_so_reuseaddr_and_then_the_server_fails)
 {
     struct port *port;
-    int tell[2], status, server;
+    int tell[2], server;
     pid_t pid;
     char byte;
 
@@ -238,7 +230,7 @@ TEST (another_user_can_only_take_a_held_port_with_so_reuseaddr_and_then_the_serv
     assert_int_equal (server, -1);
     assert_int_equal (errno, EADDRINUSE);
     kill (pid, SIGKILL);
-    waitpid (pid, &status, 0);
+    end_of (pid);
     close (tell[0]);
     port_release (port);
 }
@@ -286,7 +278,6 @@ TEST (a_new_socket_listens_in_the_place_of_the_reserved_one)
 TEST (a_port_that_root_has_reserved_is_listened_on_by_the_user)
 {
     struct port *port;
-    int status;
     pid_t pid;
 
     if (geteuid () != 0)
@@ -298,8 +289,7 @@ TEST (a_port_that_root_has_reserved_is_listened_on_by_the_user)
         listen_anew (port);
         _exit (try_connect (port_number (port)));
     }
-    waitpid (pid, &status, 0);
-    assert_int_equal (status, 0);
+    assert_int_equal (end_of (pid), 0);
     port_release (port);
 }
 
@@ -350,14 +340,10 @@ TEST (a_port_with_another_listener_is_skipped)
 static void leave_time_wait (int number)
 {
     int server = try_bind (everywhere, number, SO_REUSEADDR), client, accepted;
-    struct sockaddr_in in = { .sin_family = AF_INET,
-                              .sin_port = htons ((uint16_t)number),
-                              .sin_addr.s_addr = htonl (INADDR_LOOPBACK) };
     char byte;
 
     assert_int_equal (listen (server, 1), 0);
-    client = socket (AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    assert_int_equal (connect (client, (struct sockaddr *)&in, sizeof (in)), 0);
+    client = connected_to (number);
     assert_true ((accepted = accept (server, NULL, NULL)) >= 0);
     close (accepted);
     assert_int_equal (read (client, &byte, 1), 0);
@@ -430,11 +416,8 @@ static struct program run_program (rlim_t max_files)
 
 static void end_program (struct program program)
 {
-    int status;
-
     close (program.stdin_pipe);
-    waitpid (program.pid, &status, 0);
-    assert_int_equal (status, 0);
+    assert_int_equal (end_of (program.pid), 0);
 }
 
 /* The descriptor of the only socket that the program has and this process does not; or -1. */

@@ -5,18 +5,14 @@
  */
 #include "config.h"
 
-#include "unit.h"
+#include "messages.h"
+#include "sockets.h"
 
-#include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/address.h"
 #include "common/deadline.h"
 #include "common/port.h"
 #include "protocol/rendezvous_config.h"
@@ -33,24 +29,20 @@ struct deadline __wrap_deadline_in_ms (int64_t ms)
     return __real_deadline_in_ms (ms / divisor);
 }
 
-static char script[] = "/tmp/test_rendezvous.XXXXXX";
-
 /* A script in the place of tf-rendezvous. */
-static void write_script (const char *text)
+static const char *script_with (const char *text)
 {
-    int fd = open (script, O_WRONLY | O_TRUNC | O_CLOEXEC);
+    const char *path = file_with (text);
 
-    assert_true (fd >= 0 && write (fd, text, strlen (text)) == (ssize_t)strlen (text));
-    assert_int_equal (fchmod (fd, 0700), 0);
-    close (fd);
+    assert_int_equal (chmod (path, 0700), 0);
+    return path;
 }
 
 static struct frame *configuration (void)
 {
     /* clang-format off */
     const struct rendezvous_config config = {
-        .token = "0123456789abcdef0123456789abcdef",
-        .server_token = "fedcba9876543210fedcba9876543210",
+        .token = TOKEN, .server_token = SERVER_TOKEN,
         .step = "12.0", .lists = 1, .list = { { "ps,worker", false } }, .timeout = 60,
     };
     /* clang-format on */
@@ -77,15 +69,8 @@ static int start (const char *program, int *port, struct errtext *err)
 
 static bool accepts_connections (int port)
 {
-    struct sockaddr_storage ss;
-    struct address local;
-    socklen_t len;
-    int fd, rc;
+    int fd = socket (AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), rc = connect_to (fd, port);
 
-    address_parse (&local, "127.0.0.1");
-    len = address_sockaddr (&local, port, &ss);
-    fd = socket (AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    rc = connect (fd, (struct sockaddr *)&ss, len);
     close (fd);
     return rc == 0;
 }
@@ -108,18 +93,12 @@ TEST (it_has_read_its_configuration_and_listens)
 /* Users set LD_LIBRARY_PATH for their programs. */
 TEST (no_variable_of_the_user_keeps_it_from_starting)
 {
-    char dir[] = "/tmp/test_rendezvous.XXXXXX", library[64];
-    int fd;
+    const char *dir = new_directory ();
 
-    assert_non_null (mkdtemp (dir));
-    snprintf (library, sizeof (library), "%s/libjansson.so.4", dir);
-    assert_true ((fd = open (library, O_WRONLY | O_CREAT | O_CLOEXEC, 0600)) >= 0);
-    close (fd);
+    write_file (path_in (dir, "libjansson.so.4"), "");
     setenv ("LD_LIBRARY_PATH", dir, 1);
     check_start ();
     unsetenv ("LD_LIBRARY_PATH");
-    unlink (library);
-    rmdir (dir);
 }
 
 TEST (a_program_that_ends_first_is_reported_with_its_end)
@@ -132,11 +111,11 @@ TEST (a_program_that_ends_first_is_reported_with_its_end)
     };
 
     for (size_t i = 0; i < COUNT (row); i++) {
+        const char *script = script_with (row[i].text);
         struct errtext err = { "" };
         char expected[256];
         int port;
 
-        write_script (row[i].text);
         assert_int_equal (start (script, &port, &err), -1);
         snprintf (expected, sizeof (expected), "%s ended before it had read its configuration, %s", script,
                   row[i].end);
@@ -148,13 +127,13 @@ TEST (a_program_that_ends_first_is_reported_with_its_end)
 
 TEST (a_program_that_cannot_be_executed_is_reported)
 {
+    const char *script = script_with ("this is not a program\n");
     struct errtext err = { "" };
     char expected[256];
     int port;
 
     if (is_under_valgrind ())
         SKIP ("valgrind's vfork () is a fork (), so posix_spawn () does not know that exec failed");
-    write_script ("this is not a program\n");
     assert_int_equal (start (script, &port, &err), -1);
     snprintf (expected, sizeof (expected), "%s: Exec format error", script);
     assert_string_equal (err.text, expected);
@@ -163,12 +142,12 @@ TEST (a_program_that_cannot_be_executed_is_reported)
 /* As if it were loaded from a filesystem that hangs. */
 TEST (a_program_that_never_reads_its_configuration_is_killed)
 {
+    const char *script = script_with ("#!/bin/sh\nexec sleep 1000\n");
     struct errtext err = { "" };
     char expected[256];
     int port, status;
 
     divisor = 50;
-    write_script ("#!/bin/sh\nexec sleep 1000\n");
     assert_int_equal (start (script, &port, &err), -1);
     divisor = 1;
     snprintf (expected, sizeof (expected), "%s has not read its configuration within 10 s", script);
@@ -176,17 +155,3 @@ TEST (a_program_that_never_reads_its_configuration_is_killed)
     assert_true (wait (&status) > 0);
     assert_true (WIFSIGNALED (status) && WTERMSIG (status) == SIGKILL);
 }
-
-static int create_script (void **state __attribute__ ((unused)))
-{
-    int fd = mkostemp (script, O_CLOEXEC);
-
-    return fd < 0 ? -1 : close (fd);
-}
-
-static int remove_script (void **state __attribute__ ((unused)))
-{
-    return unlink (script);
-}
-
-ALL_TESTS (create_script, remove_script)

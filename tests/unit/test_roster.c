@@ -5,8 +5,6 @@
 
 #include "unit.h"
 
-#include <stdio.h>
-
 #include "rendezvous/rank_names.h"
 #include "rendezvous/roster.h"
 

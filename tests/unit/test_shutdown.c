@@ -7,13 +7,11 @@
 #include "config.h"
 
 #include "../reports.h"
+#include "messages.h"
 #include "story.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -32,7 +30,6 @@
 #include "rendezvous/show_json.h"
 #include "rendezvous/supervisors.h"
 
-#define SERVER_TOKEN "fedcba9876543210fedcba9876543210"
 #define MAX_TASKS 16
 #define MAX_GOALS 16
 

@@ -6,20 +6,15 @@
  */
 #include "config.h"
 
+#include "messages.h"
 #include "story.h"
 #include "../random.h"
-
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "job/duties.h"
 #include "rendezvous/cluster_table.h"
 #include "rendezvous/rank_names.h"
 #include "rendezvous/show_json.h"
 #include "rendezvous/step.h"
-
-#define TOKEN "0123456789abcdef0123456789abcdef"
-#define SERVER_TOKEN "fedcba9876543210fedcba9876543210"
 
 /* srun's host, which is none of the step's nodes. */
 static const struct host login = { "login" };

@@ -6,17 +6,13 @@
  */
 #include "config.h"
 
-#include "unit.h"
+#include "messages.h"
 
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -30,9 +26,6 @@
 #include "protocol/fork_request.h"
 #include "launch/launcher.h"
 #include "launch/supervisor.h"
-
-#define TOKEN "0123456789abcdef0123456789abcdef"
-#define SERVER_TOKEN "fedcba9876543210fedcba9876543210"
 
 /* SIGALRM ends each process after this time. */
 #define TIMEOUT_S 60

@@ -5,8 +5,6 @@
 
 #include "unit.h"
 
-#include <stdlib.h>
-
 #include "common/table.h"
 
 static void check (struct table *table, const char *expected)

@@ -7,8 +7,6 @@
 
 #include "unit.h"
 
-#include <stdlib.h>
-
 #include "common/tasklist.h"
 
 static struct tasklist *parse (const char *text)

@@ -3,39 +3,20 @@
  */
 #include "config.h"
 
-#include "unit.h"
+#include "sockets.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <linux/tcp.h>
-#include <netinet/in.h>
-#include <poll.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "common/silence.h"
 #include "common/tcp.h"
 
-static int listener_at (struct sockaddr_in *in)
-{
-    socklen_t len = sizeof (*in);
-    int listener = socket (AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
-
-    *in = (struct sockaddr_in){ .sin_family = AF_INET, .sin_addr.s_addr = htonl (INADDR_LOOPBACK) };
-    assert_int_equal (bind (listener, (struct sockaddr *)in, len), 0);
-    assert_int_equal (listen (listener, 1), 0);
-    assert_int_equal (getsockname (listener, (struct sockaddr *)in, &len), 0);
-    return listener;
-}
-
 /* Both ends of a connection: the end that connected and the end that was accepted. */
 static void make_pair (int end[2])
 {
-    struct sockaddr_in in;
-    int listener = listener_at (&in);
+    int port = 0, listener = listening_socket ("127.0.0.1", &port, 1);
 
-    end[0] = socket (AF_INET, SOCK_STREAM, 0);
-    assert_int_equal (connect (end[0], (struct sockaddr *)&in, sizeof (in)), 0);
+    end[0] = connected_to (port);
     end[1] = accept (listener, NULL, NULL);
     assert_true (end[1] >= 0);
     close (listener);
@@ -59,13 +40,11 @@ TEST (after_tcp_abort_the_peer_reads_all_data_and_then_a_reset)
 
 TEST (data_that_is_not_acknowledged_breaks_an_accepted_connection_within_a_minute)
 {
-    struct sockaddr_in in;
-    int listener = listener_at (&in), end[2], ms = 0;
+    int port = 0, listener = listening_socket ("127.0.0.1", &port, 1), end[2], ms = 0;
     socklen_t len = sizeof (ms);
 
     tcp_keep_alive (listener, TCP_BROKEN_MS);
-    end[0] = socket (AF_INET, SOCK_STREAM, 0);
-    assert_int_equal (connect (end[0], (struct sockaddr *)&in, sizeof (in)), 0);
+    end[0] = connected_to (port);
     assert_true ((end[1] = accept (listener, NULL, NULL)) >= 0);
     assert_int_equal (getsockopt (end[1], IPPROTO_TCP, TCP_USER_TIMEOUT, &ms, &len), 0);
     assert_between (ms, 1, 60000);

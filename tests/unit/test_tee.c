@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -152,11 +151,8 @@ static bool flush (const char *order)
 
 static void finish (void)
 {
-    int status;
-
     assert_int_equal (write (orders, "l", 1), 1);
-    assert_int_equal (waitpid (supervisor, &status, 0), supervisor);
-    assert_int_equal (status, 0);
+    assert_int_equal (end_of (supervisor), 0);
 }
 
 static void end (void)

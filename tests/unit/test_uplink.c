@@ -7,18 +7,11 @@
 #include "config.h"
 
 #include "clock.h"
-#include "unit.h"
-
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <time.h>
-#include <unistd.h>
+#include "messages.h"
+#include "sockets.h"
 
 #include "protocol/goal.h"
 #include "supervise/uplink.h"
-
-#define SERVER_TOKEN "fedcba9876543210fedcba9876543210"
 
 static int listener, connection;        /* the rendezvous' ends */
 static struct supervisor_config config;
@@ -26,21 +19,14 @@ static struct uplink *uplink;
 
 static int set_up (void **unused __attribute__ ((unused)))
 {
-    struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl (INADDR_LOOPBACK) };
-    socklen_t length = sizeof (at);
-    int fd = socket (AF_INET, SOCK_STREAM, 0);
+    int port = 0, fd;
 
-    listener = socket (AF_INET, SOCK_STREAM, 0);
-    if (listen (listener, 10) < 0 || getsockname (listener, (struct sockaddr *)&at, &length) < 0)
-        return -1;
-    at.sin_addr.s_addr = htonl (INADDR_LOOPBACK);
-    config = (struct supervisor_config){ .node = "n1",
-                                         .step = "12.0",
-                                         .port = ntohs (at.sin_port),
-                                         .token = "0123456789abcdef0123456789abcdef",
-                                         .server_token = SERVER_TOKEN };
-    if (address_parse (&config.address, "127.0.0.1") < 0
-        || connect (fd, (struct sockaddr *)&at, sizeof (at)) < 0)
+    listener = listening_socket ("127.0.0.1", &port, 10);
+    fd = connected_to (port);
+    config = (struct supervisor_config){
+        .node = "n1", .step = "12.0", .port = port, .token = TOKEN, .server_token = SERVER_TOKEN
+    };
+    if (address_parse (&config.address, "127.0.0.1") < 0)
         return -1;
     connection = accept (listener, NULL, NULL);
     uplink = uplink_create (fd, &config, NULL);

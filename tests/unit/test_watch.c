@@ -10,8 +10,6 @@
 #include "story.h"
 
 #include <fcntl.h>
-#include <poll.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -96,8 +94,6 @@ static int end (void **unused __attribute__ ((unused)))
     close (SUPERVISOR_LOG_FD);
     return 0;
 }
-
-ALL_TESTS (NULL, NULL)
 
 /* In steps in which the supervisor would look. */
 static void pass (int ms)

@@ -14,7 +14,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "launch/watch_socket.h"
@@ -131,7 +130,7 @@ TEST (on_an_older_kernel_it_has_a_file_of_the_user_and_no_name)
 
 TEST (on_an_older_kernel_what_inherits_the_descriptor_reaches_it)
 {
-    int fd = begin (true), status;
+    int fd = begin (true);
     pid_t pid;
 
     assert_int_equal (give ("WATCHDOG=1", -1), 0);
@@ -142,8 +141,7 @@ TEST (on_an_older_kernel_what_inherits_the_descriptor_reaches_it)
     pid = fork ();
     if (pid == 0)
         _exit (give ("a child", -1));
-    assert_int_equal (waitpid (pid, &status, 0), pid);
-    assert_int_equal (status, 0);
+    assert_int_equal (end_of (pid), 0);
     assert_true (gets (fd, "a child"));
     close (inherited ());
     assert_int_equal (give ("without it", -1), ENOENT);

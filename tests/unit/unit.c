@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static struct CMUnitTest *tests;
@@ -162,6 +163,14 @@ char process_state (pid_t pid)
     if ((name_end = strrchr (file_text (name), ')')))
         state = name_end[2];
     return state;
+}
+
+int end_of (pid_t pid)
+{
+    int status;
+
+    assert_int_equal (waitpid (pid, &status, 0), pid);
+    return status;
 }
 
 void line_add (struct line *line, const char *fmt, ...)

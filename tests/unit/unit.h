@@ -108,6 +108,9 @@ int next_descriptor (void);
 /* 'S', 'T', 'Z' and so on, as in /proc; '-' if there is no such process. */
 char process_state (pid_t pid);
 
+/* Wait for the end of this child. Returns its status, which is 0 after exit (0). */
+int end_of (pid_t pid);
+
 /* A line that is made of parts. */
 struct line {
     char text[256];
