@@ -308,3 +308,11 @@ TEST (a_line_becomes_printable_and_is_cut)
         assert_int_equal (text.source, *row[i].text ? FAILURE_TEXT_LOG : FAILURE_TEXT_NONE);
     }
 }
+
+TEST (a_task_that_was_killed_is_told_with_its_grace)
+{
+    const struct exit_report killed = { .kind = EXIT_REPORT_STOPPED, .killed = true, .killed_after = 10 };
+    struct exit_report_text room;
+
+    assert_string_equal (exit_report_cell (&killed, &room), "killed after 10 s");
+}
