@@ -315,7 +315,7 @@ static void _end_node (struct job *job, struct rank *r)
     bool suspect = r->check.found != FOUND_NOTHING;
 
     if (suspect)
-        facts_add (&job->facts, FACT_SUSPECT, r);
+        facts_add (&job->facts, FACT_SUSPECT, r)->left = budget_left (job);
     EACH_RANK (other, job)
         if (strcmp (other->node, r->node) == 0) {
             other->suspect = other->suspect || suspect;

@@ -721,7 +721,7 @@ void narrator_tell (struct step *step, struct restart_lines *lines, const struct
         case FACT_ASKED: _asked_to_end (n, fact); break;
         case FACT_TRACEBACK: _traceback (n, fact); break;
         case FACT_UNANSWERED: _unanswered (n, fact->unanswered); break;
-        case FACT_HEARTBEAT: break; /* only the site's program is told */
+        case FACT_HEARTBEAT: break; /* only programs are told */
         case FACT_NO_REQUEUE: _say_no_requeue (n, fact); break;
         case FACT_SAVE: _say_save (n, fact); break;
         case FACT_REQUEUE: _say_verdict (n, fact); break;
