@@ -49,9 +49,10 @@ const char *everything_ends (const struct history *h)
                         (double)(h->end - last) / 1000);
 }
 
+/* A SIGTERM to the group is taken for Slurm's, which ends the step, and nobody waits for more. */
 static bool _is_no_kill (enum disturbance_kind kind)
 {
-    return kind != KILL_SUPERVISOR && kind != KILL_PROGRAM && kind != KILL_GROUP;
+    return kind != KILL_SUPERVISOR && kind != KILL_PROGRAM;
 }
 
 /*
