@@ -3,7 +3,7 @@
  *
  * tf-check, on a prepared installation: a directory with slurm.conf, plugstack.conf, copies of the
  * plugin and of the helper programs, and a PluginDir. check.golden tells what is said when something is
- * wrong there; here is what depends on versions, on owners, and on ports that are in use.
+ * wrong there; here is what depends on versions, and on ports that are in use.
  */
 #include "config.h"
 
@@ -14,8 +14,6 @@
 #include <ifaddrs.h>
 #include <limits.h>
 #include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -100,6 +98,7 @@ static const char *expanded (const char *text)
     char ours[128];
     const char *const word[][2] = {
         { "\\n", "\n" },
+        { "\\r", "\r" },
         { "\\t", "\t" },
         { "ROOT", root },
         { "OURS", ours },
@@ -274,15 +273,22 @@ static void write_told (char *event)
     write_file (at (name), expanded (event + strspn (event, " ")));
 }
 
-/* "NAME to NAME"; the first one is returned. */
+/* "NAME to NAME"; the first one is returned, as a path. */
 static const char *two_names (char *event, const char **second)
 {
     const char *first = story_word (&event);
 
     if (!story_begins (&event, "to"))
         story_unknown (event);
-    *second = at (event);
+    *second = event;
     return at (first);
+}
+
+/* Skip the story unless root's files are root's, and this is root if that is needed. */
+static void need (bool root_itself)
+{
+    if (!owners_are_known () || (root_itself && geteuid () != 0))
+        SKIP ("only root gives files away, and in a namespace root's files are another user's");
 }
 
 static bool changes_a_file (char *event)
@@ -292,19 +298,25 @@ static bool changes_a_file (char *event)
 
     if (story_begins (&event, "no"))
         rc = remove (at (event)) < 0 && errno != ENOENT;
-    else if (story_begins (&event, "mode 0644"))
-        rc = chmod (at (event), 0644);
-    else if (story_begins (&event, "directory"))
+    else if (story_begins (&event, "mode")) {
+        const char *mode = story_word (&event);
+
+        rc = chmod (at (event), (mode_t)strtol (mode, NULL, 8));
+    } else if (story_begins (&event, "owner")) {
+        int user = story_number (&event), group = story_number (&event);
+
+        rc = lchown (at (event), (uid_t)user, (gid_t)group);
+    } else if (story_begins (&event, "directory"))
         rc = mkdir (at (event), 0755);
     else if (story_begins (&event, "link")) {
         one = two_names (event, &other);
-        rc = symlink (other, one);
+        rc = symlink (expanded (other), one);
     } else if (story_begins (&event, "rename")) {
         one = two_names (event, &other);
-        rc = rename (one, other);
+        rc = rename (one, at (other));
     } else if (story_begins (&event, "copy")) {
         one = two_names (event, &other);
-        copy (one, other + strlen (root) + 1, NULL, NULL);
+        copy (one, other, NULL, NULL);
         rc = 0;
     } else
         return false;
@@ -327,6 +339,28 @@ static void tell_installation (const char *slurm_conf)
 {
     check_installation_of (*slurm_conf ? slurm_conf : "slurm.conf");
     tell_findings (of_intact);
+}
+
+/* What slurm.conf has; plugstack.conf beside it is the default. */
+static void tell_slurm_conf (void)
+{
+    struct slurm_conf conf = { .path = "" };
+    const struct {
+        const char *key, *value, *otherwise;
+    } has[] = {
+        { "SlurmctldHost", conf.controller, "" },
+        { "MpiParams", conf.mpi_params, "" },
+        { "PluginDir", conf.plugin_dir, "" },
+        { "PlugStackConfig", conf.plugstack, at ("plugstack.conf") },
+        { "SrunPortRange", conf.srun_ports, "" },
+    };
+    struct errtext err;
+
+    if (slurm_conf_find (&conf, at ("slurm.conf"), &err) < 0 || slurm_conf_read (&conf, &err) < 0)
+        fail_msg ("%s", err.text);
+    for (size_t i = 0; i < COUNT (has); i++)
+        if (strcmp (has[i].value, has[i].otherwise) != 0)
+            story_result ("%s=%s", has[i].key, has[i].value);
 }
 
 /* "INTERFACE, INTERFACE" */
@@ -367,6 +401,12 @@ static void play (char *event)
 {
     if (story_begins (&event, "check"))
         tell_installation (event);
+    else if (story_begins (&event, "read slurm.conf"))
+        tell_slurm_conf ();
+    else if (story_begins (&event, "if root's files are root's"))
+        need (false);
+    else if (story_begins (&event, "if this is root"))
+        need (true);
     else if (story_begins (&event, "interfaces"))
         set_interfaces (event);
     else if (story_begins (&event, "network"))
@@ -394,6 +434,8 @@ TEST (an_intact_installation_is_ok)
     has_line ("ok: its arguments are valid");
     has_line ("ok: ROOT/spank_tf.so is of version VERSION, built for Slurm RELEASE");
     has_line ("ok: the helper programs in ROOT/libexec are of version VERSION, as the plugin");
+    if (owners_are_known ())
+        has_line ("ok: only root can change plugstack.conf, the plugins and the programs");
 }
 
 TEST (quiet_prints_nothing_if_all_is_ok)
@@ -421,69 +463,6 @@ TEST (SLURM_CONF_names_it)
     assert_int_equal (slurm_conf_find (&conf, "/c", NULL), 0);
     assert_string_equal (conf.path, "/c");
 }
-
-static void read_conf (struct slurm_conf *conf, const char *text)
-{
-    struct errtext err = { "" };
-
-    write_file (at ("slurm.conf"), text);
-    memset (conf, 0, sizeof (*conf));
-    assert_int_equal (slurm_conf_find (conf, at ("slurm.conf"), &err), 0);
-    if (slurm_conf_read (conf, &err) < 0)
-        fail_msg ("%s: %s", text, err.text);
-}
-
-TEST (slurm_conf_is_read_as_slurm_reads_it)
-{
-    /* clang-format off */
-    static const char *const same[] = {
-        "SrunPortRange=60001-63000", "srunportrange=60001-63000\n", "SrunPortRange = 60001-63000",
-        "SrunPortRange=1-2\nSrunPortRange=60001-63000\n", "SrunPortRange=\"60001-63000\" X=y",
-        "A=b SrunPortRange=60001-63000 C=d", "A=b \\\nSrunPortRange=60001-63000 C=d\n",
-        "\tSrunPortRange=60001-63000#SrunPortRange=2-3\r\n", "Include more.conf\n",
-        "include \t more.conf  \r\n", "# SrunPortRange=2-3\nSrunPortRange=60001-63000",
-        "SrunPortRange=60001-63000\nNotSrunPortRange=2-3\nSrunPortRangeNot=4-5\n",
-    };
-    /* clang-format on */
-    struct slurm_conf conf;
-
-    write_file (at ("more.conf"), "SrunPortRange=60001-63000\n");
-    for (size_t i = 0; i < COUNT (same); i++) {
-        read_conf (&conf, same[i]);
-        if (strcmp (conf.srun_ports, "60001-63000") != 0)
-            fail_msg ("%s: %s", same[i], conf.srun_ports);
-    }
-}
-
-TEST (all_keys_are_read)
-{
-    struct slurm_conf conf;
-
-    read_conf (&conf, "SlurmctldHost=a(10.0.0.1)\nSlurmctldHost=b\nMpiParams=ports=1-2\n"
-                      "PluginDir=/p:/q\nPlugStackConfig=/etc/ps.conf\nSrunPortRange=\n");
-    assert_string_equal (conf.controller, "a(10.0.0.1)");
-    assert_string_equal (conf.mpi_params, "ports=1-2");
-    assert_string_equal (conf.plugin_dir, "/p:/q");
-    assert_string_equal (conf.plugstack, "/etc/ps.conf");
-    assert_string_equal (conf.srun_ports, "");
-    read_conf (&conf, "");
-    assert_string_equal (conf.plugstack, at ("plugstack.conf"));
-}
-
-TEST (many_lines_are_counted)
-{
-    FILE *f = fopen (at ("plugstack.conf"), "w");
-
-    for (int i = 0; i < 40; i++)
-        fprintf (f, "required %s/spank_tf.so libexecdir=%s/libexec\n", root, root);
-    fclose (f);
-    installation_has (LEVEL_ERROR, "error: the plugin is loaded 40 times, by ROOT/plugstack.conf:1 "
-                                   "and by ROOT/plugstack.conf:2; keep one of the lines");
-}
-
-#define PYXIS "required /usr/lib/slurm/spank_pyxis.so runtime_path=/run/pyxis\n"
-#define OURS "required %s/spank_tf.so libexecdir=%s/libexec\n"
-#define LATE "required /usr/lib/spank-tf/spank_tf_late.so\n"
 
 /* Then the plugin's own default counts, for which the programs may be missing. */
 TEST (a_relative_libexecdir_is_an_error)
@@ -583,32 +562,29 @@ static int occupy (int fd[], int count)
     return -1;
 }
 
+/* With this option too few ports are free. */
+static void lacks_ports (const char *option, const char *range, const char *free, int needed)
+{
+    char line[256];
+
+    check_ports ("%s=%s", option, range);
+    snprintf (line, sizeof (line),
+              "error: %s=%s: %s free on this host, and a step needs %d; make the range larger, or end the "
+              "programs that use its ports",
+              option, range, free, needed);
+    only (LEVEL_ERROR, line);
+}
+
 TEST (ports_that_are_used_are_an_error)
 {
     int fd[4], low = occupy (fd, 4);
-    char range[32], line[256];
+    char range[32];
 
     snprintf (range, sizeof (range), "%d-%d", low, low + 3);
-    check_ports ("rendezvous_ports=%s", range);
-    snprintf (line, sizeof (line),
-              "error: rendezvous_ports=%s: 0 of its ports are free on this "
-              "host, and a step needs 1; make the range larger, or end the programs that use its "
-              "ports",
-              range);
-    only (LEVEL_ERROR, line);
-    check_ports ("ports=%s", range);
-    snprintf (line, sizeof (line),
-              "error: ports=%s: 0 of its ports are free on this host, and a "
-              "step needs 1; make the range larger, or end the programs that use its ports",
-              range);
-    has_line (line);
+    lacks_ports ("rendezvous_ports", range, "0 of its ports are", 1);
+    lacks_ports ("ports", range, "0 of its ports are", 1);
     close (fd[2]);
-    check_ports ("SrunPortRange=%s", range);
-    snprintf (line, sizeof (line),
-              "error: SrunPortRange=%s: 1 of its ports is free on this host, "
-              "and a step needs 6; make the range larger, or end the programs that use its ports",
-              range);
-    only (LEVEL_ERROR, line);
+    lacks_ports ("SrunPortRange", range, "1 of its ports is", 6);
     for (int i = 0; i < 4; i++)
         if (i != 2)
             close (fd[i]);
@@ -617,151 +593,14 @@ TEST (ports_that_are_used_are_an_error)
 TEST (a_small_SrunPortRange_is_an_error)
 {
     int fd[6], low = occupy (fd, 6);
-    char range[32], line[256];
+    char range[32];
 
     for (int i = 0; i < 6; i++)
         close (fd[i]);
     snprintf (range, sizeof (range), "%d-%d", low, low + 4);
     check_ports ("SrunPortRange=%s rendezvous_ports=any", range);
     assert_int_equal (findings.worst, LEVEL_OK);
-    check_ports ("SrunPortRange=%s", range);
-    snprintf (line, sizeof (line),
-              "error: SrunPortRange=%s: 5 of its ports are free on this host, "
-              "and a step needs 6; make the range larger, or end the programs that use its ports",
-              range);
-    only (LEVEL_ERROR, line);
-}
-
-/* Owners. */
-
-#define TO_ROOT "; let it belong to root (chown -h root)"
-#define CHMOD "; let only root write it (chmod go-w)"
-
-/* With this mode, the file or directory has this warning, or none (NULL); then it is as before. */
-static void mode_has (mode_t mode, const char *name, const char *line)
-{
-    struct stat st;
-
-    assert_int_equal (stat (at (name), &st), 0);
-    assert_int_equal (chmod (at (name), mode), 0);
-    if (line)
-        installation_has (LEVEL_WARNING, line);
-    else {
-        check_installation ();
-        assert_int_equal (findings.worst, LEVEL_OK);
-    }
-    assert_int_equal (chmod (at (name), st.st_mode & 07777), 0);
-}
-
-TEST (what_every_user_can_change_is_a_warning)
-{
-    if (!owners_are_known ())
-        SKIP ("root's files are another user's here");
-    check_installation ();
-    has_line ("ok: only root can change plugstack.conf, the plugins and the programs");
-    mode_has (
-        0646, "plugstack.conf",
-        "warning: ROOT/plugstack.conf has mode 0646: every user can change what slurmd runs as root" CHMOD);
-    mode_has (
-        0757, "spank_tf.so",
-        "warning: ROOT/spank_tf.so has mode 0757: every user can change what slurmd runs as root" CHMOD);
-    mode_has (0757, "libexec/tf-supervise",
-              "warning: ROOT/libexec/tf-supervise has mode 0757: every user can change what runs as the user "
-              "of each step" CHMOD);
-    mode_has (01777, "libexec",
-              "warning: directory ROOT/libexec has mode 1777: every user can change what runs as the user "
-              "of each step" CHMOD);
-    mode_has (0777, ".",
-              "warning: directory ROOT has mode 0777: every user can change what slurmd runs as root" CHMOD);
-    /* The files there are not theirs, so they cannot replace them. */
-    mode_has (01777, ".", NULL);
-}
-
-TEST (the_programs_of_the_site_run_as_users)
-{
-    if (!owners_are_known ())
-        SKIP ("root's files are another user's here");
-    write_file (at ("notify"), "");
-    write_file (at ("probe"), "");
-    assert_int_equal (chmod (at ("notify"), 0755), 0);
-    assert_int_equal (chmod (at ("probe"), 0755), 0);
-    write_file (at ("plugstack.conf"),
-                expanded ("OURS notify=ROOT/notify preflight=files,ROOT/probe,timeout=9\n"));
-    mode_has (0757, "notify",
-              "warning: ROOT/notify has mode 0757: every user can change what runs as the user of each "
-              "step" CHMOD);
-    mode_has (
-        0757, "probe",
-        "warning: ROOT/probe has mode 0757: every user can change what runs as the user of each step" CHMOD);
-}
-
-/* plugstack.conf.d, and a file there. */
-TEST (a_directory_of_includes_is_one_that_others_cannot_add_to)
-{
-    if (!owners_are_known ())
-        SKIP ("root's files are another user's here");
-    assert_int_equal (mkdir (at ("conf.d"), 0755), 0);
-    write_file (at ("conf.d/10.conf"), expanded ("OURS\n"));
-    write_file (at ("plugstack.conf"), "include conf.d/*.conf\n");
-    mode_has (
-        01777, "conf.d",
-        "warning: directory ROOT/conf.d has mode 1777: every user can change what slurmd runs as root" CHMOD);
-    mode_has (
-        0666, "conf.d/10.conf",
-        "warning: ROOT/conf.d/10.conf has mode 0666: every user can change what slurmd runs as root" CHMOD);
-    /* Another plugin runs as root, too. */
-    write_file (at ("other.so"), "");
-    write_file (at ("conf.d/20.conf"), expanded ("optional ROOT/other.so\n"));
-    mode_has (0666, "other.so",
-              "warning: ROOT/other.so has mode 0666: every user can change what slurmd runs as root" CHMOD);
-}
-
-TEST (each_directory_on_the_way_of_a_link_counts)
-{
-    if (!owners_are_known ())
-        SKIP ("root's files are another user's here");
-    assert_int_equal (mkdir (at ("a"), 0755), 0);
-    assert_int_equal (mkdir (at ("a/b"), 0755), 0);
-    assert_int_equal (rename (at ("spank_tf.so"), at ("a/b/real.so")), 0);
-    assert_int_equal (symlink ("b/../b/real.so", at ("a/link.so")), 0);
-    assert_int_equal (symlink (at ("a/link.so"), at ("spank_tf.so")), 0);
-    check_installation ();
-    assert_int_equal (findings.worst, LEVEL_OK);
-    mode_has (
-        0777, "a/b",
-        "warning: directory ROOT/a/b has mode 0777: every user can change what slurmd runs as root" CHMOD);
-    mode_has (
-        0777, "a",
-        "warning: directory ROOT/a has mode 0777: every user can change what slurmd runs as root" CHMOD);
-    mode_has (
-        0666, "a/b/real.so",
-        "warning: ROOT/a/b/real.so has mode 0666: every user can change what slurmd runs as root" CHMOD);
-    assert_int_equal (rename (at ("libexec"), at ("real")), 0);
-    assert_int_equal (symlink ("libexec", at ("libexec")), 0);
-    check_installation (); /* It ends. */
-}
-
-TEST (what_another_user_or_group_has_is_a_warning)
-{
-    if (geteuid () != 0 || !owners_are_known ())
-        SKIP ("only root gives files away");
-    assert_int_equal (chown (at ("spank_tf.so"), 4711, 0), 0);
-    installation_has (
-        LEVEL_WARNING,
-        "warning: ROOT/spank_tf.so belongs to user 4711, who can change what slurmd runs as root" TO_ROOT);
-    assert_int_equal (chown (at ("spank_tf.so"), 0, 4711), 0);
-    mode_has (
-        0775, "spank_tf.so",
-        "warning: ROOT/spank_tf.so has mode 0775: group 4711 can change what slurmd runs as root" CHMOD);
-    assert_int_equal (chown (at ("spank_tf.so"), 0, 0), 0);
-    /* The group of root is. */
-    mode_has (0775, "spank_tf.so", NULL);
-    assert_int_equal (rename (at ("libexec"), at ("real")), 0);
-    assert_int_equal (symlink ("real", at ("libexec")), 0);
-    assert_int_equal (lchown (at ("libexec"), 4711, 4711), 0);
-    installation_has (LEVEL_WARNING,
-                      "warning: symbolic link ROOT/libexec belongs to user 4711, who can change what runs as "
-                      "the user of each step" TO_ROOT);
+    lacks_ports ("SrunPortRange", range, "5 of its ports are", 6);
 }
 
 /* Networks. */
