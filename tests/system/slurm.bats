@@ -69,11 +69,12 @@ output ()
 
 # The messages without what differs in every run: numbers, times, which task is first, whether a
 # slurmstepd that ends still reports that its step is cancelled, and whether the epilog of a task
-# that is killed is killed, too, or before it begins; and without the plugin's messages that it waits for the
-# evaluator, why a task is not restarted, and what the failure of a task leads to.
+# that is killed is killed, too, or before it begins; and without the plugin's messages that it waits for
+# tasks (on a busy machine a launch may take five seconds) or for the evaluator, why a task is not restarted,
+# and what the failure of a task leads to.
 errors ()
 {
-    sed -E "s/^tf-run: error: execve/slurmstepd: error: execve/; s/^\[[0-9T:.-]+\] error/slurmstepd: error/; /^srun: spank_tf: .*( Waiting up to [0-9]+ s for |. Not restarted: )/d; / first (failure|to end): /d; /\. The other tasks .*stopped( in [0-9]+ s)?$/d; /. spank_tf does not stop the other tasks, /d; /^slurmstepd.*: \*\*\* STEP .* CANCELLED /d
+    sed -E "s/^tf-run: error: execve/slurmstepd: error: execve/; s/^\[[0-9T:.-]+\] error/slurmstepd: error/; /^srun: spank_tf: .*( Waiting up to [0-9]+ s for |. Not restarted: )/d; /: (waiting for .* tasks to register|no task has registered yet)/d; / first (failure|to end): /d; /\. The other tasks .*stopped( in [0-9]+ s)?$/d; /. spank_tf does not stop the other tasks, /d; /^slurmstepd.*: \*\*\* STEP .* CANCELLED /d
         /^slurmstepd.*: error: --task-epilog failed status=9$/d; /: error: (run_script_as_user: Failed to wakeup slurm|write to unblock) task.*/d; s#$work/$1#DIRECTORY#g; s/[0-9]+\.0/J.S/
         s/StepId=[^ ]+/StepId/; s/ AT [0-9T:-]+//; s/tasks? [0-9,-]+:/tasks:/; s/-[a-z]+[12]:/:/" "$work/$1.err" | sort -u
 }
