@@ -94,6 +94,7 @@ while step < args.steps and not any_asked():
     if step % 10 == 0:
         save()
     time.sleep(args.pause)
+spank_tf_watchdog.done()  # the end may take longer than a step
 
 if step < args.steps:
     save()

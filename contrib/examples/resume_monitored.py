@@ -94,6 +94,7 @@ with tf1.train.MonitoredTrainingSession(
             shown = now // 10
             print(f"{name}: step {now}, loss {loss_now:.4g}", flush=True)
         time.sleep(args.pause)
+spank_tf_watchdog.done()  # the end may take longer than a step
 
 if asked and now < args.steps:
     print(f"{name}: preempted" + (f", saved at step {saved.at}" if is_chief else ""), flush=True)

@@ -93,4 +93,5 @@ while int(step) < args.steps:
     if now == first or now % 10 == 0:
         print(f"{name}: step {now}, loss {loss:.4g}", flush=True)
     time.sleep(args.pause)
+spank_tf_watchdog.done()  # the end may take longer than a step
 print(f"{name}: done, {args.steps} steps", flush=True)

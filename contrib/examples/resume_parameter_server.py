@@ -76,6 +76,7 @@ while now < args.steps and not asked:
         loss = parts[0].fetch()
         print(f"chief 0: step {now}, loss {loss:.4g}", flush=True)
     time.sleep(args.pause)
+spank_tf_watchdog.done()  # the end may take longer than a step
 
 if now < args.steps:
     manager.save()

@@ -6,7 +6,7 @@
     for step in range(steps):
         spank_tf_watchdog.alive("step %d" % step)       # before what may hang
         train_step()
-    spank_tf_watchdog.done()                            # what follows may take any time
+    spank_tf_watchdog.done()                            # the end may take longer than a step
 
     model.fit(..., callbacks=[spank_tf_watchdog.keras_callback(keras)])
 

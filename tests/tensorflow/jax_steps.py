@@ -38,4 +38,5 @@ while step < steps:
         np.savez(file + ".new.npz", weights=weights, step=step)
         os.replace(file + ".new.npz", file)
     time.sleep(pause)
+spank_tf_watchdog.done()
 print(f"{name}: done, {steps} steps", flush=True)
