@@ -6,6 +6,8 @@
 #
 # Slurm's limits are whole minutes, so tasks are asked to save some seconds after their start.
 
+# bats file_tags=slow
+
 load launch
 load nodes
 

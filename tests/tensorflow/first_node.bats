@@ -4,6 +4,8 @@
 # The first node of a batch job dies: the job is requeued, and the training goes on from its last checkpoint. The time
 # from the node's death to the first new step is printed, by part.
 
+# bats file_tags=slow
+
 load ../system/launch
 load ../system/nodes
 load versions

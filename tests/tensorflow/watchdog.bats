@@ -3,6 +3,8 @@
 # A training that hangs, because one of its workers is stopped or stays in an endless loop, goes on with --tf-watchdog and
 # --tf-restart: TensorFlow, Keras and JAX themselves.
 
+# bats file_tags=slow
+
 load ../system/launch
 load versions
 load resume
