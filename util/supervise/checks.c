@@ -173,7 +173,6 @@ static void _rest (struct checks *c)
     c->pid = 0;
     c->ends = false;
     c->due = NEVER;
-    c->report.number = c->begun;
 }
 
 void checks_cancel (struct checks *c)
@@ -210,5 +209,6 @@ bool checks_finish (struct checks *c, bool left, int64_t now)
     if (left && now < c->last)
         return false;
     _rest (c);
+    c->report.number = c->begun;
     return true;
 }

@@ -47,7 +47,7 @@ void checks_ended (struct checks *checks, int status, int64_t now);
 struct deadline checks_poll (const struct checks *checks, struct pollfd *pfd);
 void checks_read (struct checks *checks);
 
-/* A life begins: the check is given up. The caller has killed it. */
+/* A life begins: the check is given up, and has no report. The caller has killed it. */
 void checks_cancel (struct checks *checks);
 
 /* Its time is over. True if what it has started is to be killed now. */
