@@ -313,6 +313,7 @@ static void _tell_last (struct job *job, enum fact_kind kind)
     fact->ledger = &job->ledger;
     fact->runs = job->requeue.before.runs > 0 ? &job->requeue.all : NULL;
     fact->left = budget_left (job);
+    finish_name_killed (job, fact);
     if (kind == FACT_CUT)
         return;
     fact->saves = job->requeue.saves != NEVER;
@@ -320,7 +321,6 @@ static void _tell_last (struct job *job, enum fact_kind kind)
     fact->cause = job->finish.cause;
     fact->learnt = watchdog_learn (job);
     fact->waited = finish_waited (job);
-    finish_name_killed (job, fact);
     requeue_decide (job);
 }
 

@@ -215,12 +215,12 @@ static void _grace (const struct narrator *n, const struct fact *fact)
               fact->seconds, _names (fact, 1, names, sizeof (names)));
 }
 
-static void _killed (const struct narrator *n, const struct fact *fact)
+static void _killed (const struct narrator *n, enum tone tone, const struct fact *fact)
 {
     char names[1024];
 
     if (fact->count > 0)
-        _say (n, NOTE,
+        _say (n, tone,
               "%s did not exit within %d s of SIGTERM and %s killed. --tf-grace=SECONDS gives stopped tasks "
               "more time",
               _names (fact, RANK_NAMES_MOST, names, sizeof (names)), fact->seconds,
@@ -609,6 +609,7 @@ static void _cut (const struct narrator *n, const struct fact *fact)
     snprintf (line, sizeof (line), "spank_tf: %s%s\n", step_name (n->step),
               asked ? asked : ": srun ended before its tasks");
     console_note (line);
+    _killed (n, LOG, fact);
     if (table)
         console_note (table);
     free (table);
@@ -650,7 +651,7 @@ static void _ended (const struct narrator *n, const struct fact *fact)
         console_drop ();
     else
         console_release ();
-    _killed (n, fact);
+    _killed (n, NOTE, fact);
     _notify_end (n, fact);
     if (c->json)
         console_table (show_json_end (roster, c, fact), c->show);
@@ -709,7 +710,7 @@ void narrator_tell (struct step *step, struct restart_lines *lines, const struct
         case FACT_MISSED: _missed (n, fact); break;
         case FACT_OVER: _over (n, fact); break;
         case FACT_GRACE: _grace (n, fact); break;
-        case FACT_KILLED: _killed (n, fact); break;
+        case FACT_KILLED: _killed (n, NOTE, fact); break;
         case FACT_LOST: _lost (n, fact); break;
         case FACT_UNHEARD: _tell_unheard (n, fact); break;
         case FACT_HEARD: _tell_heard (n, fact); break;
