@@ -12,7 +12,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -27,6 +29,7 @@
 #include "rendezvous/console.h"
 #include "rendezvous/journal.h"
 #include "rendezvous/narrator.h"
+#include "rendezvous/requeuer.h"
 #include "rendezvous/show_json.h"
 #include "rendezvous/supervisors.h"
 
@@ -1173,6 +1176,54 @@ TEST (a_rendezvous_that_is_killed_before_it_has_answered_leaves_tasks_that_are_m
         assert_true (rank_of (rank)->away != NEVER);
     journal_destroy (server.journal);
     server.journal = NULL;
+    end ();
+}
+
+/* The commands scontrol and srun: show this job, and note what else they are asked. */
+static const char *commands_for (const char *job)
+{
+    static char directory[64], script[512];
+
+    snprintf (directory, sizeof (directory), "%s", new_directory ());
+    snprintf (script, sizeof (script),
+              "#!/bin/sh\n[ \"$1\" != show ] || exec cat %s/job\necho \"$@\" >> %s/asked\n", directory,
+              directory);
+    write_file (path_in (directory, "job"), job);
+    write_file (path_in (directory, "scontrol"), script);
+    assert_int_equal (chmod (path_in (directory, "scontrol"), 0700), 0);
+    assert_int_equal (symlink ("scontrol", path_in (directory, "srun")), 0);
+    return directory;
+}
+
+TEST (a_job_that_requires_nodes_keeps_all_of_them_however_long_its_list_of_nodes_is)
+{
+    char step[] = "worker:2", list[6000] = "", job[7000];
+    const struct past_runs runs = { .runs = 1 };
+    struct fact_rank lost = { .rank = NULL };
+    const struct fact fact = { .kind = FACT_REQUEUE, .runs = &runs, .ranks = &lost, .count = 1 };
+
+    memset (list, 'n', sizeof (list) - 1);
+    snprintf (
+        job, sizeof (job),
+        "JobId=12 JobName=x\n   JobState=RUNNING Requeue=1 BatchFlag=1\n   ReqNodeList=%s ExcNodeList=(null)\n",
+        list);
+    begin (step);
+    lost.rank = rank_of (1);
+    server.config.slurm_path = commands_for (job);
+    server.peers.epoll = epoll_create1 (EPOLL_CLOEXEC);
+    requeuer_init (&server.requeuer);
+    requeuer_requeue (&server, &fact);
+    forks = true;
+    requeuer_check (&server);
+    forks = false;
+    capture ();
+    for (; server.requeuer.fd >= 0; poll (NULL, 0, 1))
+        requeuer_receive (&server);
+    assert_non_null (strstr (release (), "Slurm does not leave out n2, or has not kept the time report: "
+                                         "it requires nodes (--nodelist)\n"));
+    assert_non_null (strstr (file_text (path_in (server.config.slurm_path, "asked")), "\nrequeue 12\n"));
+    AWAIT ((requeuer_check (&server), server.requeuer.child == 0));
+    close (server.peers.epoll);
     end ();
 }
 

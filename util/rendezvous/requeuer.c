@@ -76,8 +76,9 @@ static void _note_error (struct slurm_job *job)
 /* What Slurm shows of a job. */
 struct shown {
     char state[32], end[24], limit[32], batch[8], requeue[8];
-    char excluded[4096], required[4096], comment[4096];
-    bool too_long; /* the comment, or the excluded nodes */
+    char excluded[4096], comment[4096];
+    bool too_long; /* one of these is */
+    bool requires_nodes;
 };
 
 /*
@@ -99,10 +100,15 @@ static bool _take_value (char *value, size_t size, const char *text, const char 
     return length < size;
 }
 
+static bool _is_null (const char *value)
+{
+    return !*value || strcmp (value, "(null)") == 0;
+}
+
 /* Of a heterogeneous job the first component is shown first. */
 static bool _show (struct shown *shown, const char *job)
 {
-    char *text, *next;
+    char *text, *next, required[8];
 
     if (!RUN ("scontrol", "show", "job", job) || !(text = strchr (answer, '\n')))
         return false;
@@ -116,7 +122,9 @@ static bool _show (struct shown *shown, const char *job)
     _take_value (shown->limit, sizeof (shown->limit), text, " TimeLimit=", " \n");
     _take_value (shown->batch, sizeof (shown->batch), text, " BatchFlag=", " \n");
     _take_value (shown->requeue, sizeof (shown->requeue), text, " Requeue=", " \n");
-    _take_value (shown->required, sizeof (shown->required), text, " ReqNodeList=", " \n");
+    /* What is in the list, which may be long, does not matter. */
+    shown->requires_nodes =
+        !_take_value (required, sizeof (required), text, " ReqNodeList=", " \n") || !_is_null (required);
     shown->too_long = !_take_value (shown->excluded, sizeof (shown->excluded), text, " ExcNodeList=", " \n");
     shown->too_long |= !_take_value (shown->comment, sizeof (shown->comment), text, "\n   Comment=", "\n");
     return *shown->state;
@@ -164,11 +172,6 @@ static void _ask_slurm (struct slurm_job *slurm, const char *job)
     slurm->left = end - (int)time (NULL);
     if (slurm->left < 1)
         slurm->left = 1;
-}
-
-static bool _is_null (const char *value)
-{
-    return !*value || strcmp (value, "(null)") == 0;
 }
 
 static bool _update (const char *job, const char *text)
@@ -237,7 +240,7 @@ static void _requeue (struct slurm_job *slurm, const struct shown *shown, const 
                       const char *nodes)
 {
     char list[sizeof (shown->excluded) + 4096 + 16];
-    bool null = _is_null (shown->excluded), without = *nodes && _is_null (shown->required);
+    bool null = _is_null (shown->excluded), without = *nodes && !shown->requires_nodes;
 
     snprintf (list, sizeof (list), "ExcNodeList=%s%s%s", null ? "" : shown->excluded, null ? "" : ",", nodes);
     if (without && _requeue_by_step (job, leader, list))
