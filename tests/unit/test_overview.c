@@ -126,6 +126,9 @@ TEST (a_line_of_squeue_is_read)
                                          "1001", "RUNNING", "1", "n1", "my  \"job" };
     static const char *const component[] = { "20+1", "21",         "20", "1",   "3", "0",
                                              "100",  "COMPLETING", "0",  "n/a", "" };
+    /* Of a federation, and a user of a directory service. */
+    static const char *const high[] = { "4294967293+1", "4294967293", "3000000000", "1",  "1", "3000000001",
+                                        "3000000002",   "RUNNING",    "1",          "n1", "" };
     static const char *const invalid[] = { "12", "12", "0", "0", "1", "x", "0", "RUNNING", "1", "n1", "" };
     struct job_info job;
 
@@ -145,6 +148,9 @@ TEST (a_line_of_squeue_is_read)
     assert_int_equal (job.component, 1);
     assert_false (job.batch);
     assert_string_equal (job.host, "");
+    assert_non_null (jobs_parse (&job, line_of_squeue (high)));
+    assert_true (job.number == 4294967293 && job.leader == 3000000000);
+    assert_true (job.uid == 3000000001 && job.gid == 3000000002);
     assert_null (jobs_parse (&job, line_of_squeue (invalid)));
     assert_null (jobs_parse (&job, ""));
     assert_null (jobs_parse (&job, "slurm_load_jobs error: Invalid job id specified\n"));
@@ -159,6 +165,13 @@ TEST (a_job_is_over_when_slurm_does_not_run_it_and_will_not)
     assert_true (job_runs (&job));
     strcpy (job.state, "COMPLETED");
     assert_true (!job_runs (&job) && job_is_over (&job));
+}
+
+TEST (the_number_of_a_job_has_32_bits)
+{
+    const struct reply reply = { .overview.job_step = "4294967293.0" };
+
+    assert_true (reply_job (&reply) == 4294967293);
 }
 
 /* Which steps are asked for. */

@@ -17,6 +17,7 @@
 #include "common/port.h"
 #include "protocol/rendezvous_config.h"
 #include "launch/rendezvous.h"
+#include "launch/srun_config.h"
 
 /* The time for the rendezvous to begin is divided by this. */
 static int64_t divisor = 1;
@@ -154,4 +155,32 @@ TEST (a_program_that_never_reads_its_configuration_is_killed)
     assert_string_equal (err.text, expected);
     assert_true (wait (&status) > 0);
     assert_true (WIFSIGNALED (status) && WTERMSIG (status) == SIGKILL);
+}
+
+/* Jobs of a federation have numbers of up to 32 bits. */
+TEST (a_job_of_an_array_has_its_name_there_whatever_its_number)
+{
+    static const struct {
+        const char *job, *task, *name;
+    } row[] = {
+        { "59", "1", "59_1" }, { "4294967293", "0", "4294967293_0" }, { "4294967296", "0", NULL },
+        { "0", "0", NULL },    { "59", "4294967294", NULL },          { "59", "", NULL },
+    };
+    const struct contact contact = { .token = TOKEN, .server_token = SERVER_TOKEN };
+    const struct srun_facts facts = { .wait_time = 0 };
+
+    for (size_t i = 0; i < COUNT (row); i++) {
+        struct errtext err = { "" };
+        struct frame *frame;
+        const char *name;
+
+        setenv ("SLURM_ARRAY_JOB_ID", row[i].job, 1);
+        setenv ("SLURM_ARRAY_TASK_ID", row[i].task, 1);
+        assert_non_null (frame = srun_config_encode (&facts, &contact, "12.0", &err));
+        name = frame_get (frame, "ARRAY");
+        assert_string_equal (name ? name : "none", row[i].name ? row[i].name : "none");
+        frame_destroy (frame);
+    }
+    unsetenv ("SLURM_ARRAY_JOB_ID");
+    unsetenv ("SLURM_ARRAY_TASK_ID");
 }

@@ -6,7 +6,6 @@
 #include "number.h"
 
 #include <stdbool.h>
-#include <stdint.h>
 
 static bool _is_digit (char c)
 {
@@ -38,6 +37,16 @@ int number_parse (int *number, const char *text, int low, int high)
     if (parsed < low || parsed > high || *text != '\0')
         return -1;
     *number = (int)parsed;
+    return 0;
+}
+
+int number_parse_id (uint32_t *id, const char *text)
+{
+    int64_t parsed = text ? _scan (&text, UINT32_MAX) : -1;
+
+    if (parsed < 0 || parsed > UINT32_MAX || *text != '\0')
+        return -1;
+    *id = (uint32_t)parsed;
     return 0;
 }
 

@@ -164,9 +164,10 @@ static int _job_restarts (void)
 static const char *_array (char name[RENDEZVOUS_CONFIG_MAX_ARRAY + 1])
 {
     const char *job = getenv ("SLURM_ARRAY_JOB_ID"), *task = getenv ("SLURM_ARRAY_TASK_ID");
+    uint32_t id;
     int number;
 
-    if (number_parse (&number, job, 1, INT_MAX) < 0 || number_parse (&number, task, 0, INT_MAX) < 0)
+    if (number_parse_id (&id, job) < 0 || id == 0 || number_parse (&number, task, 0, INT_MAX) < 0)
         return NULL;
     snprintf (name, RENDEZVOUS_CONFIG_MAX_ARRAY + 1, "%.10s_%.10s", job, task);
     return name;

@@ -51,7 +51,7 @@ static void _begin_relay (const struct asking *a, struct asked_job *job)
     struct errtext err;
 
     snprintf (seconds, sizeof (seconds), "--relay=%d", a->seconds);
-    snprintf (step, sizeof (step), "%d%s%.20s", job->info.leader, a->wanted.step ? "." : "",
+    snprintf (step, sizeof (step), "%u%s%.20s", job->info.leader, a->wanted.step ? "." : "",
               a->wanted.step ? a->wanted.step : "");
     if (a->look.role)
         snprintf (stacks, sizeof (stacks), "--stacks=%s", a->look.role);
@@ -103,7 +103,7 @@ static int _find_jobs (struct asking *a, struct errtext *err)
     char leader[16];
 
     if (found == 1 && list[0].component > 0) {
-        snprintf (leader, sizeof (leader), "%d", list[0].leader);
+        snprintf (leader, sizeof (leader), "%u", list[0].leader);
         free (list);
         found = jobs_find (&list, leader, err);
     }
@@ -154,7 +154,7 @@ static int _look_here (struct asking *a, struct errtext *err)
 
     replies_clear (&a->here);
     if (wanted.job && a->count == 1) {
-        snprintf (number, sizeof (number), "%d", a->jobs[0].info.leader);
+        snprintf (number, sizeof (number), "%u", a->jobs[0].info.leader);
         wanted = (struct wanted){ number, a->wanted.step, true };
     }
     return wanted.job && strchr (wanted.job, '+') ? 0 : replies_ask (&a->here, &wanted, err);

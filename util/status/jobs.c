@@ -43,36 +43,45 @@ static const char *_take (const char *line, char *buf, size_t size)
     return line + length;
 }
 
-static const char *_take_number (const char *line, int *number, int absent)
+/* 0 if it is none. */
+static const char *_take_number (const char *line, int *number)
 {
     char text[16];
 
     line = _take (line, text, sizeof (text));
     if (number_parse (number, text, 0, INT_MAX) < 0)
-        *number = absent;
+        *number = 0;
     return line;
+}
+
+/* False if it is none. */
+static bool _take_id (const char **line, uint32_t *id)
+{
+    char text[16];
+
+    *id = 0;
+    *line = _take (*line, text, sizeof (text));
+    return number_parse_id (id, text) == 0;
 }
 
 const char *jobs_parse (struct job_info *info, const char *line)
 {
     char batch[8];
-    int uid, gid;
+    bool has_user;
 
     line = _take (line, info->name, sizeof (info->name));
-    line = _take_number (line, &info->number, 0);
-    line = _take_number (line, &info->leader, 0);
-    line = _take_number (line, &info->component, 0);
-    line = _take_number (line, &info->nodes, 0);
-    line = _take_number (line, &uid, -1);
-    line = _take_number (line, &gid, -1);
+    _take_id (&line, &info->number);
+    _take_id (&line, &info->leader);
+    line = _take_number (line, &info->component);
+    line = _take_number (line, &info->nodes);
+    has_user = _take_id (&line, &info->uid);
+    has_user = _take_id (&line, &info->gid) && has_user;
     line = _take (line, info->state, sizeof (info->state));
     line = _take (line, batch, sizeof (batch));
     line = _take (line, info->host, sizeof (info->host));
     line = _take (line, info->title, sizeof (info->title));
     line += strcspn (line, "\n");
     printable_make_line (info->title);
-    info->uid = (uid_t)uid;
-    info->gid = (gid_t)gid;
     info->batch = strcmp (batch, "0") != 0;
     if (info->leader == 0) {
         info->leader = info->number;
@@ -80,7 +89,7 @@ const char *jobs_parse (struct job_info *info, const char *line)
     }
     if (strcmp (info->host, "n/a") == 0)
         info->host[0] = '\0';
-    if (info->number <= 0 || uid < 0 || gid < 0 || !*info->state)
+    if (info->number == 0 || !has_user || !*info->state)
         return NULL;
     return line + (*line == '\n');
 }

@@ -7,14 +7,15 @@
 #define TF_JOBS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "common/errtext.h"
 
 struct job_info {
     char name[40]; /* "12", of an array "11_3", of a heterogeneous job "14+0" */
-    int number;
-    int leader; /* of a heterogeneous job the number of its first component, otherwise its own */
+    uint32_t number;
+    uint32_t leader; /* of a heterogeneous job the number of its first component, otherwise its own */
     int component; /* of a heterogeneous job, from 0; otherwise -1 */
     int nodes;
     uid_t uid;

@@ -69,7 +69,7 @@ static void _execute_srun (const struct job_info *job, const char *list, int cou
     };
     int used = 10;
 
-    snprintf (id, sizeof (id), "--jobid=%d", job->leader);
+    snprintf (id, sizeof (id), "--jobid=%u", job->leader);
     snprintf (number, sizeof (number), "--nodes=%d", count);
     snprintf (tasks, sizeof (tasks), "--ntasks=%d", count);
     snprintf (group, sizeof (group), "--het-group=%d", job->component);

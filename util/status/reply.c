@@ -138,9 +138,9 @@ static int _read_reply (struct reply *reply, struct frame_reader *reader, int fd
     return rc;
 }
 
-int reply_job (const struct reply *reply)
+uint32_t reply_job (const struct reply *reply)
 {
-    return (int)strtol (reply->overview.job_step, NULL, 10);
+    return (uint32_t)strtoul (reply->overview.job_step, NULL, 10);
 }
 
 void reply_clear (struct reply *reply)

@@ -48,7 +48,7 @@ int reply_ask (struct reply *reply, const struct reply_source *source, enum over
                struct deadline patience, struct errtext *err);
 
 /* The number of its job. */
-int reply_job (const struct reply *reply);
+uint32_t reply_job (const struct reply *reply);
 
 /* A zeroed one is fine. */
 void reply_clear (struct reply *reply);

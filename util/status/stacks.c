@@ -148,7 +148,7 @@ int stacks_ask (struct reply *reply, const char *role, struct errtext *err)
     struct job_info *job;
     char number[16];
 
-    snprintf (number, sizeof (number), "%d", reply_job (reply));
+    snprintf (number, sizeof (number), "%u", reply_job (reply));
     found = jobs_find (&job, number, err);
     if (found >= 0 && !(reply->stack = calloc ((size_t)rows + 1, sizeof (*reply->stack))))
         errtext_set (err, "%s", strerror (ENOMEM));
