@@ -369,10 +369,9 @@ TEST (the_phase_of_a_step)
         bool says;
         enum overview_phase phase;
     } row[] = {
-        { LEDGER_STARTING, false, OVERVIEW_RUNS },    { LEDGER_STARTING, true, OVERVIEW_STARTS },
-        { LEDGER_WAITING, true, OVERVIEW_STARTS },    { LEDGER_REPEATED, true, OVERVIEW_REPEATS },
-        { LEDGER_PROGRESS, true, OVERVIEW_TRAINS },   { LEDGER_NOTICING, true, OVERVIEW_STALLS },
-        { LEDGER_PAUSING, false, OVERVIEW_RESTARTS },
+        { LEDGER_STARTING, false, OVERVIEW_RUNS },  { LEDGER_STARTING, true, OVERVIEW_STARTS },
+        { LEDGER_WAITING, true, OVERVIEW_STARTS },  { LEDGER_REPEATED, true, OVERVIEW_REPEATS },
+        { LEDGER_PROGRESS, true, OVERVIEW_TRAINS }, { LEDGER_PAUSING, false, OVERVIEW_RESTARTS },
     };
 
     for (size_t i = 0; i < COUNT (row); i++) {

@@ -166,8 +166,8 @@ TEST (the_line_of_a_step_says_what_is_known)
             .slower = 720,
             .restarts_left = -1 },
           "job 12, step 12.0, 0 s: training, step 900, 1.4 steps/s, slower for 12 m (2.1 before)" },
-        { { .job_step = "12.0", .job_name = "a\nb\33[2J", .phase = OVERVIEW_STALLS, .restarts_left = -1 },
-          "job 12 \"a b [2J\", step 12.0, 0 s: stalled" },
+        { { .job_step = "12.0", .job_name = "a\nb\33[2J", .phase = OVERVIEW_RESTARTS, .restarts_left = -1 },
+          "job 12 \"a b [2J\", step 12.0, 0 s: restarting" },
     };
 
     for (size_t i = 0; i < COUNT (row); i++) {

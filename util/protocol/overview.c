@@ -17,9 +17,9 @@
 static const char *const asks_name[] = { [OVERVIEW_ASKS_STEP] = "step", [OVERVIEW_ASKS_RANKS] = "ranks" };
 
 const char *const overview_phase_name[] = {
-    [OVERVIEW_LAUNCHES] = "launching",  [OVERVIEW_STARTS] = "starting",     [OVERVIEW_RUNS] = "running",
-    [OVERVIEW_REPEATS] = "repeating",   [OVERVIEW_TRAINS] = "training",     [OVERVIEW_STALLS] = "stalled",
-    [OVERVIEW_RESTARTS] = "restarting", [OVERVIEW_SUSPENDED] = "suspended", [OVERVIEW_ENDS] = "ending",
+    [OVERVIEW_LAUNCHES] = "launching",  [OVERVIEW_STARTS] = "starting", [OVERVIEW_RUNS] = "running",
+    [OVERVIEW_REPEATS] = "repeating",   [OVERVIEW_TRAINS] = "training", [OVERVIEW_RESTARTS] = "restarting",
+    [OVERVIEW_SUSPENDED] = "suspended", [OVERVIEW_ENDS] = "ending",
 };
 
 const char *const overview_state_name[] = {

@@ -41,7 +41,6 @@ enum overview_phase {
     OVERVIEW_RUNS, /* no program sends its steps, so no more is known */
     OVERVIEW_REPEATS, /* training steps from before the last restart */
     OVERVIEW_TRAINS,
-    OVERVIEW_STALLS, /* a task failed, hangs or is lost, and nothing is restarted yet */
     OVERVIEW_RESTARTS, /* tasks are stopped, and begin again */
     OVERVIEW_SUSPENDED,
     OVERVIEW_ENDS, /* the work is done or has failed; what still runs is ended */

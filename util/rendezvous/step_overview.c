@@ -43,9 +43,9 @@ static enum overview_phase _phase (const struct step_view *view)
         case LEDGER_WAITING: return OVERVIEW_STARTS;
         case LEDGER_REPEATED: return OVERVIEW_REPEATS;
         case LEDGER_PROGRESS: return OVERVIEW_TRAINS;
-        case LEDGER_NOTICING: return OVERVIEW_STALLS;
         case LEDGER_PAUSING: return OVERVIEW_RESTARTS;
         case LEDGER_LAUNCH:
+        case LEDGER_NOTICING: /* the job is over then */
         case LEDGER_SUSPENDED:
         case LEDGER_ACCOUNTS: break;
     }
