@@ -292,7 +292,11 @@ static char *_fact_object (const struct roster *roster, const struct fact *fact,
         case FACT_HEARTBEAT: return _heartbeat_object (roster, fact, config);
         case FACT_SUSPECT: return _suspect_object (roster, fact, config);
         case FACT_DECIDED:
-        case FACT_REPLACED: return fact->count > 0 ? _restart_object (roster, fact, config) : NULL;
+        case FACT_REPLACED:
+            /* The event of a bad node has the spares of its tasks. */
+            return fact->count > 0 && fact->because != FACT_IS_SUSPECT
+                       ? _restart_object (roster, fact, config)
+                       : NULL;
         case FACT_LOST: return _lost_object (roster, fact, config);
         case FACT_HANG: return fact->count > 0 ? _hang_object (roster, fact, config) : NULL;
         default: return NULL;
