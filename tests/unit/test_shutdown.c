@@ -700,7 +700,7 @@ static void report_check (int rank, enum check_result result, const char *text, 
     struct check_report *report = &supervisor[rank].checked;
     int number = rank_of (rank)->told.check.number;
 
-    *report = (struct check_report){ number, result, "", 50400, 50400 + ahead, rate * 1000 };
+    *report = (struct check_report){ number, result, "", 50400, 50400 + (int64_t)ahead, rate * 1000 };
     snprintf (report->text, sizeof (report->text), "%s", text);
     supervisor[rank].reported.check = *report;
     hear (rank, &supervisor[rank].reported);

@@ -165,12 +165,16 @@ static bool _has_clock (const struct rank *r)
     return r->check.checks && r->checked.sent > 0 && r->checked.clock > 0;
 }
 
+/* As far as an int goes. */
+static int _limited (int64_t seconds)
+{
+    return seconds > INT32_MAX ? INT32_MAX : seconds < -INT32_MAX ? -INT32_MAX : (int)seconds;
+}
+
 /* So many seconds ahead of srun's host. */
 static int _ahead (const struct rank *r)
 {
-    int64_t ahead = r->checked.clock - r->checked.sent;
-
-    return ahead > INT32_MAX ? INT32_MAX : ahead < -INT32_MAX ? -INT32_MAX : (int)ahead;
+    return _limited (r->checked.clock - r->checked.sent);
 }
 
 static int64_t _apart (int a, int b)
@@ -193,7 +197,7 @@ static void _compare_clocks (struct job *job)
     EACH_RANK (r, job)
         if (count >= CLOCKS_LEAST && _is_good (r) && _has_clock (r)
             && _apart (_ahead (r), median) > CLOCK_SECONDS)
-            _set_finding (r, FOUND_CLOCK, _ahead (r) - median, CLOCK_SECONDS);
+            _set_finding (r, FOUND_CLOCK, _limited ((int64_t)_ahead (r) - median), CLOCK_SECONDS);
     free (ahead);
 }
 
