@@ -453,13 +453,28 @@ static const char help_text[] =
     "      --resv-ports            reserve communication ports\n"
     "  -v, --verbose               verbose mode (multiple -v's increase verbosity)\n"
     "  -B  --extra-node-info=S[:C[:T]]  combine request of sockets, cores and threads\n"
-    "                              --mem >= --mem-per-cpu if --mem is specified.\n";
+    "                              --mem >= --mem-per-cpu if --mem is specified.\n"
+    "\n"
+    "Options provided by plugins:\n"
+    "      --x11=[batch|first|all] export X11 display\n"
+    "\n"
+    "      --container-image=[USER@][REGISTRY#]IMAGE[:TAG]|PATH\n"
+    "                              the image to use for the container\n"
+    "      --account-of            a value all the same\n"
+    "\n"
+    "Help options:\n"
+    "  -h, --help                  show this help message\n";
 
-/* Options that the help does not have; srun is asked. */
+/* Options that the help does not have, or that are a plugin's; srun is asked. */
 static enum srun_value ask_srun (const char *option, void *arg)
 {
+    static const char *const needs[] = { "--hint", "-Y", "--container-image", "--account-of" };
+
     (void)arg;
-    return strcmp (option, "--hint") == 0 || strcmp (option, "-Y") == 0 ? SRUN_VALUE_NEEDED : SRUN_VALUE_NONE;
+    for (size_t i = 0; i < COUNT (needs); i++)
+        if (strcmp (option, needs[i]) == 0)
+            return SRUN_VALUE_NEEDED;
+    return SRUN_VALUE_NONE;
 }
 
 /* What it becomes, and what is taken out of it: the component, the option and its value. */

@@ -14,6 +14,9 @@
 /* What is indented more goes on with the text of the line before. */
 #define MOST_INDENT 8
 
+/* The title of what plugins have registered. */
+#define OF_PLUGINS "Options provided by plugins"
+
 struct option {
     char letter;            /* or 0 */
     char name[40];          /* or "" */
@@ -21,6 +24,7 @@ struct option {
 };
 
 struct srun_help {
+    bool of_plugins;        /* the options below the last title */
     size_t count;
     struct option option[MOST_OPTIONS];
 };
@@ -37,12 +41,17 @@ static const struct {
     { "resv-ports", SRUN_VALUE_BEHIND },
 };
 
-static enum srun_value _correct (const char *name, enum srun_value value)
+/* Of the option of this name, which this text follows. */
+static enum srun_value _value (const struct srun_help *help, const char *name, const char *text)
 {
+    if (help->of_plugins)
+        return SRUN_VALUE_UNKNOWN;
     for (size_t i = 0; i < sizeof (erratum) / sizeof (erratum[0]); i++)
         if (strcmp (erratum[i].name, name) == 0)
             return erratum[i].value;
-    return value;
+    if (*text == '=')
+        return SRUN_VALUE_NEEDED;
+    return strncmp (text, "[=", 2) == 0 ? SRUN_VALUE_BEHIND : SRUN_VALUE_NONE;
 }
 
 static size_t _name_length (const char *text)
@@ -61,6 +70,8 @@ static void _read_line (struct srun_help *help, const char *line)
     const char *text = line + strspn (line, " \t");
     size_t length;
 
+    if (text == line && *line)
+        help->of_plugins = strncmp (line, OF_PLUGINS, sizeof (OF_PLUGINS) - 1) == 0;
     if (help->count == MOST_OPTIONS || text == line || text - line > MOST_INDENT || *text != '-')
         return;
     if (text[1] != '-' && isalnum ((unsigned char)text[1])) {
@@ -75,9 +86,7 @@ static void _read_line (struct srun_help *help, const char *line)
         memcpy (option->name, text, length);
         text += length;
     }
-    option->value = _correct (option->name, *text == '='                   ? SRUN_VALUE_NEEDED
-                                            : strncmp (text, "[=", 2) == 0 ? SRUN_VALUE_BEHIND
-                                                                           : SRUN_VALUE_NONE);
+    option->value = _value (help, option->name, text);
     help->count++;
 }
 

@@ -6,6 +6,8 @@
  *       -N, --nodes=N               a value, which may be the next word
  *       -I, --immediate[=secs]      a value only behind "=" or the letter
  *       -l, --label                 none
+ *
+ * Of a plugin's option the help does not show it: "--x11=[first|all]" may be either of the first two.
  */
 #ifndef TF_SRUN_HELP_H
 #define TF_SRUN_HELP_H
@@ -17,7 +19,7 @@ enum srun_value {
     SRUN_VALUE_NONE,
     SRUN_VALUE_BEHIND,      /* none, or one in the same word */
     SRUN_VALUE_NEEDED,      /* in the same word, or the next one */
-    SRUN_VALUE_UNKNOWN,     /* the help does not have the option */
+    SRUN_VALUE_UNKNOWN,     /* the help does not have the option, or it is a plugin's */
 };
 
 struct srun_help;

@@ -37,7 +37,7 @@ struct srun_words {
     struct srun_words_option *option;
 };
 
-/* Asks srun itself about an option that its help does not have: "--mem-bind", "-Z". */
+/* Asks srun itself about an option of which its help does not tell: "--mem-bind", "-Z", those of plugins. */
 typedef enum srun_value srun_words_ask (const char *option, void *arg);
 
 /*
