@@ -178,6 +178,10 @@ END
     run --separate-stderr tf_run srun -Q -n1 --tf-tasks=ps ./by-role : -n2 --tf-tasks=worker:3 ./by-role
     [ "$status" -ne 0 ]
     [[ $stderr == *'component 1'*'2 tasks'* ]] || fail "no line about component 1"
+    # The last one of the job's is its list.
+    run --separate-stderr slurm env SLURM_TF_RUN="--tf-tasks=ps --tf-tasks=ps,worker:2" "$TF_RUN" srun -Q -n1 \
+        "$task_check" --roles=ps,worker,worker : -n2 "$task_check" --roles=ps,worker,worker
+    all_tasks_ok ps,worker,worker
 }
 
 # bats test_tags=core
@@ -266,4 +270,22 @@ with_scontrol ()
     run --separate-stderr tf_run --tf-tasks=ps,worker srun -Q -n3 "$task_check"
     [ "$status" -ne 0 ]
     [[ $stderr == *'has 3 tasks'* ]]
+    # Only the plugin has the site's roles.
+    site_arguments roles=data
+    # shellcheck disable=SC2016  # of the task's shell
+    run --separate-stderr tf_run --tf-tasks=data,worker srun -Q -n2 sh -c 'echo $SLURM_TF_ROLE'
+    [ "$status" -eq 0 ] && [ "$(sort <<< "$output")" = $'data\nworker' ] || fail "tf-run refuses a role of the site's"
+}
+
+# A step need not use what is meant for others.
+# bats test_tags=core
+@test "... and the job's options are the job's there, too" {
+    site_arguments
+    run --separate-stderr slurm env SLURM_TF_RUN="--tf-tasks=worker --tf-tee" "$TF_RUN" srun -Q true
+    [ "$status" -eq 0 ] && [ -z "$stderr" ] || fail "--tf-tee is refused"
+    run --separate-stderr slurm env SLURM_TF_RUN=--tf-show "$TF_RUN" srun true
+    [ "$status" -eq 0 ] && [[ $stderr != *'no effect'* ]] || fail "srun prints a note"
+    run --separate-stderr slurm env SLURM_TF_RUN="--tf-tasks=ps,worker --tf-timeout=60" "$TF_RUN" --tf-tasks=worker \
+        srun -Q "$task_check" --roles=worker
+    all_tasks_ok worker
 }

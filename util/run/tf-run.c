@@ -28,6 +28,7 @@
 #include "launch/additions.h"
 #include "launch/launcher.h"
 #include "launch/list_help.h"
+#include "launch/option_variables.h"
 #include "launch/options.h"
 #include "launch/srun_checks.h"
 #include "launch/srun_config.h"
@@ -100,12 +101,27 @@ static int _take_site_argument (const char *word, struct errtext *err)
     return 1;
 }
 
+/* Of several ones of a name the last one is the job's. */
+static void _forget_former (struct srun_words *words)
+{
+    const struct srun_words_option *last = &words->option[words->options - 1];
+
+    for (struct srun_words_option *former = words->option; former < last; former++)
+        if (former->option == last->option) {
+            *former = *last;
+            words->options--;
+            return;
+        }
+}
+
 static int _take_job_options (struct command *command, char *word[], int count, struct errtext *err)
 {
     for (int i = 0; i < count;) {
         int n = srun_words_take_option (&command->words, count, word, i, err);
 
-        if (n == 0)
+        if (n > 0)
+            _forget_former (&command->words);
+        else if (n == 0)
             n = _take_site_argument (word[i], err);
         if (n < 0)
             return -1;
@@ -203,12 +219,30 @@ static int _use_options (const struct srun_words *words, size_t of_job, struct e
     return 0;
 }
 
-/* srun has the plugin. The options that did not stand behind srun are put there. */
+/* As sbatch passes it: a step of the job may do without it. */
+static int _pass_job_option (const struct srun_words_option *option)
+{
+    struct option_variables variables;
+
+    option_variables_of (option->option, &variables);
+    return setenv (variables.to_srun, option->value ? option->value : "", 1);
+}
+
+static int _put_behind_srun (char **word, const struct srun_words_option *option)
+{
+    const char *value = option->value;
+
+    return asprintf (word, "--%s%s%s", option_table[option->option].name, value ? "=" : "",
+                     value ? value : "");
+}
+
+/* srun has the plugin. The options that did not stand behind srun are put there, or are the job's. */
 static int _leave_to_plugin (const struct command *command, const struct srun_help *help, struct errtext *err)
 {
     const struct srun_words *words = &command->words;
     char **argv = calloc ((size_t)command->argc + words->options + 1, sizeof (*argv));
     size_t used = 0;
+    int rc = 0;
 
     if (!argv)
         return errtext_set (err, "%s", strerror (ENOMEM));
@@ -221,11 +255,11 @@ static int _leave_to_plugin (const struct command *command, const struct srun_he
             /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): gcc -fanalyzer is wrong: nothing follows. */
             return errtext_set (
                 err, "the spank_tf of this host's srun does not know --%s: it is of another version", name);
-        if (!option->before_srun)
-            continue;
-        if (asprintf (&argv[used++], "--%s%s%s", name, option->value ? "=" : "",
-                      option->value ? option->value : "")
-            < 0)
+        if (i < command->of_job)
+            rc = _pass_job_option (option);
+        else if (option->before_srun)
+            rc = _put_behind_srun (&argv[used++], option);
+        if (rc < 0)
             /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): nothing follows. */
             return errtext_set (err, "%s", strerror (ENOMEM));
     }
@@ -310,6 +344,7 @@ static int _run (struct command *command, struct errtext *err)
     struct srun_help *help;
     /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): a command has srun's name. */
     char *text = ask_srun (command->argv[0], &slurm);
+    int rc;
 
     if (!text)
         return errtext_set (err, "\"%s --help\" fails", command->argv[0]);
@@ -320,10 +355,12 @@ static int _run (struct command *command, struct errtext *err)
         return -1;
     if (words->quiet)
         launcher_be_quiet ();
-    if (_use_options (words, command->of_job, err) < 0)
-        return -1;
+    rc = _use_options (words, command->of_job, err);
+    /* It refuses what is wrong, and has the site's roles. */
     if (srun_help_has (help, option_table[OPTION_TASKS].name))
         return _leave_to_plugin (command, help, err);
+    if (rc < 0)
+        return -1;
     if (options_use () == OPTIONS_UNUSED)
         srun_checks_unused ();
     if (options_use () != OPTIONS_ON || words->programs == 0)
