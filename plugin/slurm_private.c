@@ -22,33 +22,16 @@ extern slurm_conf_t slurm_conf __attribute__ ((weak));
 /* A variable of srun's program; slurmstepd has none. */
 extern int MPIR_being_debugged __attribute__ ((weak));
 
-bool slurm_private_srun_ports (struct port_range *range)
+void slurm_private_srun (struct srun_facts *facts)
 {
     uint16_t *ports = slurm_get_srun_port_range ? slurm_get_srun_port_range () : NULL;
 
+    facts->ports.count = ports != NULL;
     if (ports)
-        *range = (struct port_range){ ports[0], ports[1] };
-    return ports != NULL;
-}
-
-bool slurm_private_appends_output (void)
-{
-    return &slurm_conf && slurm_conf.job_file_append == 1;
-}
-
-bool slurm_private_is_debugged (void)
-{
-    return &MPIR_being_debugged && MPIR_being_debugged;
-}
-
-int slurm_private_wait_time (void)
-{
-    return &slurm_conf ? slurm_conf.wait_time : 0;
-}
-
-int slurm_private_kill_wait (void)
-{
-    return &slurm_conf ? slurm_conf.kill_wait : -1;
+        facts->ports.range[0] = (struct port_range){ ports[0], ports[1] };
+    facts->appends_output = &slurm_conf && slurm_conf.job_file_append == 1;
+    facts->wait_time = &slurm_conf ? slurm_conf.wait_time : 0;
+    facts->debugged = &MPIR_being_debugged && MPIR_being_debugged;
 }
 
 /*
@@ -67,15 +50,17 @@ static int _cgroup_signals_all (struct errtext *err)
     return conf_file_beside (path, conf, "cgroup.conf", err) < 0 ? -1 : cgroup_conf_signals_all (path, err);
 }
 
-int slurm_private_signals_only_children (struct errtext *err)
+void slurm_private_task (struct task_of_slurm *slurm)
 {
     const char *type = &slurm_conf ? slurm_conf.proctrack_type : NULL;
     const char *slash = type ? strchr (type, '/') : NULL;
     int all;
 
+    slurm->kill_wait = &slurm_conf ? slurm_conf.kill_wait : -1;
+    slurm->forwards = 0;
     /* "proctrack/cgroup"; newer releases leave the prefix out. */
     if (!type || strcmp (slash ? slash + 1 : type, "cgroup") != 0)
-        return 0;
-    all = _cgroup_signals_all (err);
-    return all < 0 ? -1 : !all;
+        return;
+    all = _cgroup_signals_all (&slurm->forwards_error);
+    slurm->forwards = all < 0 ? -1 : !all;
 }

@@ -77,14 +77,11 @@ static int _find_component (spank_t spank, char *const env[], struct task_of_slu
 
 static void _launch_task (spank_t spank, char *const env[], const char *contact)
 {
-    struct task_of_slurm slurm = {
-        .slurmstepd = slurmstepd,
-        .kill_wait = slurm_private_kill_wait (),
-    };
+    struct task_of_slurm slurm = { .slurmstepd = slurmstepd };
 
     if (_find_component (spank, env, &slurm) < 0)
         task_abort (variable_number (env, "SLURM_PROCID") == 0, "Slurm does not report the task's rank");
-    slurm.forwards = slurm_private_signals_only_children (&slurm.forwards_error);
+    slurm_private_task (&slurm);
     /* A container of another plugin hides what is installed on the node. */
     if (namespace_has_changed (&slurmstepd_mounts, "mnt"))
         slurm.hidden = "the task is in a container already: spank_tf must come before whatever enters it, "

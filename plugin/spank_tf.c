@@ -35,11 +35,6 @@ static const char slurm_release[] VERSION_NOTE = {
 };
 /* clang-format on */
 
-int slurm_spank_init (spank_t spank, int argc, char *argv[]);
-int slurm_spank_init_post_opt (spank_t spank, int argc, char *argv[]);
-int slurm_spank_local_user_init (spank_t spank, int argc, char *argv[]);
-int slurm_spank_task_init (spank_t spank, int argc, char *argv[]);
-
 /* If slurm_spank_init () fails in slurmstepd, the job fails, and its node is not drained. */
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 5, 0)
 int slurm_spank_init_failure_mode = ESPANK_JOB_FAILURE;

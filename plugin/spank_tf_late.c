@@ -15,8 +15,6 @@
 
 SPANK_PLUGIN (spank_tf_late, 1)
 
-int slurm_spank_task_init (spank_t spank, int argc, char *argv[]);
-
 static const char version[] VERSION_NOTE = VERSION_NAME PACKAGE_VERSION;
 
 int slurm_spank_task_init (spank_t spank, int argc, char *argv[])

@@ -125,10 +125,7 @@ static void _gather_facts (void)
     facts.options = facts.line;
     if (optind > 0 && facts.line.count > (size_t)optind)
         facts.options.count = (size_t)optind;
-    facts.ports.count = slurm_private_srun_ports (&facts.ports.range[0]);
-    facts.appends_output = slurm_private_appends_output ();
-    facts.debugged = slurm_private_is_debugged ();
-    facts.wait_time = slurm_private_wait_time ();
+    slurm_private_srun (&facts);
     facts.no_restart = containers_forbid_restart ();
 }
 
