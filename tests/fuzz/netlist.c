@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "addresses/interface.h"
+#include "network/selection.h"
 
 /* A network has no host bits, and has its own address. */
 static void _check_network (const struct subnet *network)
@@ -65,6 +65,7 @@ static void _check_bytes (const uint8_t *bytes, size_t size)
 
 static void _check_item (const struct netlist_item *item, const struct interface *interface)
 {
+    const struct preference preference = { .item = item };
     struct interface same = *interface;
 
     CHECK (fuzz_is_line (item->text));
@@ -75,8 +76,8 @@ static void _check_item (const struct netlist_item *item, const struct interface
         CHECK (netlist_is_interface (item->text));
         strcpy (same.name, item->text);
     }
-    CHECK (interface_is_named (&same, item));
-    interface_is_named (interface, item);
+    CHECK (preference_allows (&preference, &same));
+    preference_allows (&preference, interface);
 }
 
 FUZZ_TARGET (netlist)

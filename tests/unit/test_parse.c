@@ -25,6 +25,7 @@
 #include "common/value.h"
 #include "launch/cgroup_conf.h"
 #include "launch/private_mount.h"
+#include "network/selection.h"
 #include "rendezvous/layout.h"
 #include "run/srun_help.h"
 #include "run/srun_words.h"
@@ -159,7 +160,7 @@ static void ask_network (char *text)
 
     assert_int_equal (netlist_parse (&list, story_word (&text), NULL), 0);
     assert_int_equal (interface_parse (&interface, text), 0);
-    say (interface_is_named (&interface, &list.item[0]));
+    say (preference_allows (&(struct preference){ .item = &list.item[0] }, &interface));
 }
 
 /* CPUs and GPUs. */

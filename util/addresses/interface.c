@@ -13,6 +13,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "common/netlist.h"
+
 static const char *const state_name[] = {
     [INTERFACE_UP] = "up",
     [INTERFACE_NO_CARRIER] = "no-carrier",
@@ -168,13 +170,6 @@ const char *interface_fault (const struct interface *interface)
 bool interface_is_candidate (const struct interface *interface)
 {
     return !interface_fault (interface);
-}
-
-bool interface_is_named (const struct interface *interface, const struct netlist_item *item)
-{
-    if (!item->is_network)
-        return strcmp (item->text, interface->name) == 0;
-    return interface->address.address.family && subnet_has (&item->network, &interface->address.address);
 }
 
 const char *interface_print (const struct interface *interface, struct interface_text *room)

@@ -10,7 +10,6 @@
 #include <stdbool.h>
 
 #include "common/errtext.h"
-#include "common/netlist.h"
 #include "common/subnet.h"
 
 /* The most that a node reports. */
@@ -50,9 +49,6 @@ int interface_with_address (char name[IF_NAMESIZE], const struct address *addres
  */
 const char *interface_fault (const struct interface *interface);
 bool interface_is_candidate (const struct interface *interface);
-
-/* True if the item names the interface, or the network of its address. */
-bool interface_is_named (const struct interface *interface, const struct netlist_item *item);
 
 /* A buffer for an interface as text, without its CPUs. */
 struct interface_text {

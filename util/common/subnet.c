@@ -49,11 +49,6 @@ bool subnet_has (const struct subnet *network, const struct address *address)
     return address_equal (&of_address.address, &masked.address);
 }
 
-bool subnet_is_own (const struct subnet *subnet)
-{
-    return subnet->prefix >= _width (&subnet->address) - 2;
-}
-
 int subnet_compare (const struct subnet *a, const struct subnet *b)
 {
     int order;

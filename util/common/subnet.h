@@ -29,12 +29,6 @@ struct subnet subnet_network (const struct subnet *subnet);
 
 bool subnet_has (const struct subnet *network, const struct address *address);
 
-/*
- * True if the network has room for one host and a router at most, as the links of a routed fabric have: /30
- * to /32, /126 to /128.
- */
-bool subnet_is_own (const struct subnet *subnet);
-
 /* For sorting: IPv4 before IPv6, then by address, then by prefix. 0 if they are equal. */
 int subnet_compare (const struct subnet *a, const struct subnet *b);
 

@@ -6,16 +6,28 @@
 #include "selection.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+/* True if the item names the interface, or the network of its address. */
+static bool _is_named (const struct interface *interface, const struct netlist_item *item)
+{
+    if (!item->is_network)
+        return strcmp (item->text, interface->name) == 0;
+    return interface->address.address.family && subnet_has (&item->network, &interface->address.address);
+}
 
 bool preference_allows (const struct preference *preference, const struct interface *interface)
 {
     return (!preference->infiniband || interface->infiniband)
-           && (!preference->item || interface_is_named (interface, preference->item));
+           && (!preference->item || _is_named (interface, preference->item));
 }
 
 bool preference_routes (const struct preference *preference, int family, const struct subnet *subnet)
 {
-    return subnet->address.family == family && (preference->item->is_network || subnet_is_own (subnet));
+    /* It has room for one host and a router at most: /30 to /32, /126 to /128. */
+    bool is_own = subnet->prefix >= (family == AF_INET ? 32 : 128) - 2;
+
+    return subnet->address.family == family && (preference->item->is_network || is_own);
 }
 
 static bool _fits_preference (const struct preference *preference, const struct candidate *candidate)

@@ -23,7 +23,8 @@ bool preference_allows (const struct preference *preference, const struct interf
 
 /*
  * It names something, and hosts may be on different subnets of that family, this one among them: a network is
- * named by its prefix, or an interface, and the subnet has room for one host only (subnet_is_own ()).
+ * named by its prefix, or an interface, and the subnet has room for one host only, as the links of a routed
+ * fabric have.
  */
 bool preference_routes (const struct preference *preference, int family, const struct subnet *subnet);
 
