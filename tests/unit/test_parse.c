@@ -200,14 +200,15 @@ static void read_local_cpus (char *text)
 /* "VISIBLE ON_NODE TASKS LOCAL" */
 static void number_gpus (char *text)
 {
-    const char *word = story_word (&text), *visible = strcmp (word, "-") == 0 ? NULL : or_empty (word),
-               *devices;
-    int on_node = story_number (&text), tasks = story_number (&text), local = story_number (&text);
+    const char *word = story_word (&text), *devices;
+    struct devices given = { .visible = strcmp (word, "-") == 0 ? NULL : or_empty (word) };
     char buf[64];
 
-    devices = devices_of_task (visible, on_node, tasks, local, buf, sizeof (buf));
+    given.on_node = story_number (&text);
+    given.tasks = story_number (&text);
+    devices = devices_of_task (&given, story_number (&text), buf, sizeof (buf));
     story_result ("%s", devices ? devices : "as JAX does it");
-    story_result ("%d of its own", devices_own (visible, on_node, tasks));
+    story_result ("%d of its own", devices_own (&given));
 }
 
 /* Ports. */
@@ -606,12 +607,13 @@ STORIES (GOLDEN, play, end)
 
 TEST (a_list_that_does_not_fit_is_left_out)
 {
+    const struct devices four = { "0,0,0,0", 4, 1 }, seven = { "0,0,0,0,0,0,0", 7, 1 }, two = { "0,0", 2, 3 };
     char buf[8];
 
-    assert_string_equal (devices_of_task ("0,0,0,0", 4, 1, 0, buf, sizeof (buf)), "0,1,2,3");
-    assert_null (devices_of_task ("0,0,0,0", 4, 1, 0, buf, sizeof (buf) - 1));
-    assert_null (devices_of_task ("0,0,0,0,0,0,0", 7, 1, 0, buf, 3));
-    assert_null (devices_of_task ("0,0", 2, 3, 1, buf, 1));
+    assert_string_equal (devices_of_task (&four, 0, buf, sizeof (buf)), "0,1,2,3");
+    assert_null (devices_of_task (&four, 0, buf, sizeof (buf) - 1));
+    assert_null (devices_of_task (&seven, 0, buf, 3));
+    assert_null (devices_of_task (&two, 1, buf, 1));
 }
 
 TEST (a_name_longer_than_its_buffer_is_refused)

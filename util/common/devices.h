@@ -8,12 +8,19 @@
 
 #include <stddef.h>
 
+/* The GPUs that Slurm gave to a task and its node, from its environment. */
+struct devices {
+    const char *visible;        /* the task's CUDA_VISIBLE_DEVICES or its like; NULL: it is not set */
+    int on_node;                /* of the step, or -1 */
+    int tasks;                  /* of the node */
+};
+struct devices devices_given (char *const env[]);
+
 /*
- * How many GPUs Slurm gave to the task alone, which sees no others; 0 if it has none, or if several tasks of
- * the node see all GPUs. `visible` is the task's CUDA_VISIBLE_DEVICES or its like, NULL if it is not set;
- * `on_node` is how many GPUs the step has on this node, or -1.
+ * How many GPUs are the task's alone, which sees no others; 0 if it has none, or if several tasks of the node
+ * see all GPUs.
  */
-int devices_own (const char *visible, int on_node, int tasks_of_node);
+int devices_own (const struct devices *given);
 
 /*
  * The numbers of the task's GPUs, as JAX_LOCAL_DEVICE_IDS wants them: "0,1,2" for three, whatever
@@ -22,7 +29,6 @@ int devices_own (const char *visible, int on_node, int tasks_of_node);
  * enough for these tasks, which JAX's own rule shares out, or none. Also NULL if the list does not fit into
  * the buffer.
  */
-const char *devices_of_task (const char *visible, int on_node, int tasks_of_node, int local, char *buf,
-                             size_t size);
+const char *devices_of_task (const struct devices *given, int local, char *buf, size_t size);
 
 #endif

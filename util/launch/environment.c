@@ -6,6 +6,7 @@
 #include "environment.h"
 
 #include <inttypes.h>
+#include <net/if.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,9 +15,9 @@
 #include "additions.h"
 #include "addresses/interface.h"
 #include "common/address.h"
+#include "common/devices.h"
 #include "common/proxy.h"
 #include "common/variables.h"
-#include "defaults.h"
 #include "launcher.h"
 #include "option_variables.h"
 
@@ -39,6 +40,19 @@ static int _exempt_from_proxy (const char *hosts)
     return rc;
 }
 
+/*
+ * Let JAX use the GPUs that Slurm has given to this task, if it has. `local` is the number of the process
+ * among those of its node.
+ */
+static int _set_devices (int local)
+{
+    struct devices given = devices_given (launcher_environment ());
+    char buf[1024];
+    const char *ids = devices_of_task (&given, local, buf, sizeof (buf));
+
+    return ids ? additions_set ("JAX_LOCAL_DEVICE_IDS", ids) : 0;
+}
+
 /* PyTorch's count of restarts is that of the life; in the answer it is that of the first one. */
 static int _set_variables (const struct client_answer *answer, const char *life)
 {
@@ -52,7 +66,36 @@ static int _set_variables (const struct client_answer *answer, const char *life)
         if (additions_set (name, strcmp (name, TORCH_RESTART_VARIABLE) == 0 ? life : value) < 0)
             return -1;
     }
-    return answer->answer.jax_devices ? defaults_set_devices (answer->answer.local_process) : 0;
+    return answer->answer.jax_devices ? _set_devices (answer->answer.local_process) : 0;
+}
+
+/*
+ * NCCL takes the name for the beginning of one, unless "=" is before it. Some libraries that read the
+ * variable in NCCL's place do not know the "=", so it is set only if it makes a difference. True if it does.
+ */
+static bool _begins_another (const char *interface)
+{
+    struct if_nameindex *all = if_nameindex ();
+    size_t length = strlen (interface);
+    bool found = !all;
+
+    for (struct if_nameindex *i = all; i && i->if_name; i++)
+        found = found || (strncmp (i->if_name, interface, length) == 0 && i->if_name[length]);
+    if_freenameindex (all);
+    return found;
+}
+
+/* Let NCCL and Gloo, or Gloo alone, use this interface. */
+static int _set_library_interface (const char *interface, bool nccl)
+{
+    char exactly[IF_NAMESIZE + 1];
+
+    if (nccl) {
+        snprintf (exactly, sizeof (exactly), "%s%s", _begins_another (interface) ? "=" : "", interface);
+        if (additions_set ("NCCL_SOCKET_IFNAME", exactly) < 0)
+            return -1;
+    }
+    return additions_set ("GLOO_SOCKET_IFNAME", interface);
 }
 
 /* Name the interface that has the task's address, which this node knows best. */
@@ -65,7 +108,7 @@ static int _set_interface (const struct answer *answer)
         return 0;
     if (additions_set ("SLURM_TF_INTERFACE", name) < 0)
         return -1;
-    return answer->nccl || answer->gloo ? defaults_set_interface (name, answer->nccl) : 0;
+    return answer->nccl || answer->gloo ? _set_library_interface (name, answer->nccl) : 0;
 }
 
 /* A program sends WATCHDOG=1 at least twice within that time (sd_watchdog_enabled (3)). */

@@ -14,12 +14,12 @@
 #include "addresses/interface.h"
 #include "addresses/locality.h"
 #include "addresses/own_name.h"
+#include "common/devices.h"
 #include "common/helper.h"
 #include "common/marks.h"
 #include "common/proxy.h"
 #include "common/value.h"
 #include "common/variables.h"
-#include "defaults.h"
 #include "options.h"
 #include "output.h"
 #include "private_mount.h"
@@ -220,8 +220,10 @@ int task_info_gather (struct task_info *info, const struct task_of_slurm *slurm,
              && strlen (info->error.text) + sizeof (NEEDS_TWO) <= sizeof (info->error.text))
         strcat (info->error.text, NEEDS_TWO);
     if (info->port && contact->second_port) {
+        struct devices given = devices_given (env);
+
         _reserve_master_port (info, env, contact);
-        r->gpus = defaults_gpus ();
+        r->gpus = devices_own (&given);
     }
     if (!info->port || _prepare_output (info, env, &info->error) < 0)
         r->error = info->error.text;
