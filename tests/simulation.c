@@ -150,7 +150,8 @@ void launch_start_unconfigured (struct launch *launch)
     struct errtext err;
     int pair[2], listener;
 
-    if (contact_make_tokens (&launch->contact, &err) < 0 || port_reserve (&port, &any, 0, &err) < 0
+    if (contact_make_tokens (&launch->contact, &err) < 0
+        || port_reserve (&port, &any, 0, PORT_FOR_A_SERVER, &err) < 0
         || (listener = port_listen_on (port_number (port), &err)) < 0)
         die ("%s", err.text);
     launch->contact.port = port_number (port);

@@ -97,7 +97,7 @@ static struct port *reserve (const struct port_ranges *ranges, unsigned int star
     struct port *port = NULL;
     struct errtext err = { "" };
 
-    if (port_reserve (&port, ranges, start, &err) < 0)
+    if (port_reserve (&port, ranges, start, PORT_FOR_A_SERVER, &err) < 0)
         fail_msg ("%s", err.text);
     return port;
 }
@@ -242,7 +242,7 @@ static struct port *reserve_listening (const struct port_ranges *ranges)
     struct port *port = NULL;
     struct errtext err = { "" };
 
-    if (port_reserve_listening (&port, ranges, 0, &err) < 0)
+    if (port_reserve (&port, ranges, 0, PORT_TO_LISTEN, &err) < 0)
         fail_msg ("%s", err.text);
     return port;
 }
@@ -310,7 +310,7 @@ TEST (ranges_are_searched_from_the_start_until_no_port_is_free)
     }
     snprintf (message, sizeof (message), "no port of %d-%d,%d-%d is free", range.low, range.low + 1,
               range.high - 1, range.high);
-    assert_int_equal (port_reserve (&fifth, &ranges, 0, &err), -1);
+    assert_int_equal (port_reserve (&fifth, &ranges, 0, PORT_FOR_A_SERVER, &err), -1);
     assert_string_equal (err.text, message);
     assert_null (fifth);
     port_release (port[2]);
@@ -364,7 +364,7 @@ TEST (a_port_with_connections_in_time_wait_is_taken_last)
         port[i] = reserve (&ranges, 0);
         assert_int_equal (port_number (port[i]), i == 0 ? range.high : range.low);
     }
-    assert_int_equal (port_reserve (&third, &ranges, 0, &err), -1);
+    assert_int_equal (port_reserve (&third, &ranges, 0, PORT_FOR_A_SERVER, &err), -1);
     port_release (port[0]);
     port_release (port[1]);
 }
@@ -396,7 +396,7 @@ static struct program run_program (rlim_t max_files)
         getrlimit (RLIMIT_NOFILE, &limit);
         limit.rlim_cur = max_files ? max_files : limit.rlim_cur;
         if (setrlimit (RLIMIT_NOFILE, &limit) < 0
-            || port_reserve (&port, &any, (unsigned int)getpid (), NULL) < 0)
+            || port_reserve (&port, &any, (unsigned int)getpid (), PORT_FOR_A_SERVER, NULL) < 0)
             _exit (1);
         program.number = port_number (port);
         port_leave (port);
@@ -453,7 +453,7 @@ TEST (a_held_port_stays_reserved_until_the_program_ends)
 
     assert_true (its_socket (program) >= 200);
     assert_false (can_bind (everywhere, program.number, 0));
-    assert_int_equal (port_reserve (&port, &one, 0, NULL), -1);
+    assert_int_equal (port_reserve (&port, &one, 0, PORT_FOR_A_SERVER, NULL), -1);
     assert_int_equal (try_connect (program.number), ECONNREFUSED);
     assert_true (can_bind (everywhere, program.number, SO_REUSEADDR));
     end_program (program);
@@ -505,7 +505,7 @@ static void be_rival (const struct rivals *rivals, const struct port_ranges *ran
 
     close (rivals->go[1]);
     close (rivals->end[1]);
-    if (read (rivals->go[0], &byte, 1) == 0 && port_reserve (&port, ranges, 0, NULL) == 0)
+    if (read (rivals->go[0], &byte, 1) == 0 && port_reserve (&port, ranges, 0, PORT_FOR_A_SERVER, NULL) == 0)
         number = port_number (port);
     if (write (rivals->number[1], &number, sizeof (number)) != sizeof (number))
         _exit (1);

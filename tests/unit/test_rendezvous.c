@@ -59,7 +59,7 @@ static int start (const char *program, int *port, struct errtext *err)
     struct port *reserved;
     int rc, listener;
 
-    assert_int_equal (port_reserve (&reserved, &any, 0, err), 0);
+    assert_int_equal (port_reserve (&reserved, &any, 0, PORT_FOR_A_SERVER, err), 0);
     *port = port_number (reserved);
     assert_true ((listener = port_listen_on (port_number (reserved), err)) >= 0);
     rc = rendezvous_start (program, "12.0", NULL, listener, frame, err);

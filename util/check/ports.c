@@ -27,7 +27,8 @@ static int _free_ports (const struct port_ranges *ranges, int enough)
     struct port *port[PORTS_OF_SRUN + PORTS_OF_RENDEZVOUS];
     int count = 0;
 
-    while (count < enough && port_reserve (&port[count], ranges, (unsigned int)getpid (), NULL) == 0)
+    while (count < enough
+           && port_reserve (&port[count], ranges, (unsigned int)getpid (), PORT_FOR_A_SERVER, NULL) == 0)
         count++;
     for (int i = 0; i < count; i++)
         port_release (port[i]);

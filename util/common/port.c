@@ -155,12 +155,6 @@ static int _bind_despite_time_wait (int fd, int number, const struct sockaddr_st
     return 0;
 }
 
-/* What a port is reserved for. */
-enum use {
-    FOR_A_SERVER,       /* of another process, which sets SO_REUSEADDR */
-    TO_LISTEN,          /* with this socket, and no other process can bind the port */
-};
-
 /*
  * A socket that listens excludes all others. One that is bound and does not have SO_REUSEADDR does so, too:
  * it stays so when it does not listen any more.
@@ -174,7 +168,7 @@ static int _listen_alone (int fd)
  * Without SO_REUSEADDR bind () fails if another socket has the port, whatever that one has set. With it
  * afterwards, a server that sets it, too, can bind the port.
  */
-static int _bind (int number, enum use use, bool despite_time_wait)
+static int _bind (int number, enum port_use use, bool despite_time_wait)
 {
     struct sockaddr_storage ss;
     socklen_t len;
@@ -187,7 +181,7 @@ static int _bind (int number, enum use use, bool despite_time_wait)
     else
         rc = bind (fd, (struct sockaddr *)&ss, len);
     if (rc == 0)
-        rc = use == TO_LISTEN ? _listen_alone (fd) : _reuse_address (fd);
+        rc = use == PORT_TO_LISTEN ? _listen_alone (fd) : _reuse_address (fd);
     return rc < 0 ? _close_and_fail (fd) : fd;
 }
 
@@ -244,11 +238,11 @@ static int _listen_beside (int fd)
 }
 
 /* shutdown () takes a number away that the kernel has chosen. So one that listens gets it by its number. */
-static int _bind_any (enum use use)
+static int _bind_any (enum port_use use)
 {
     int fd = _bind (0, use, false), named;
 
-    if (fd < 0 || use == FOR_A_SERVER)
+    if (fd < 0 || use == PORT_FOR_A_SERVER)
         return fd;
     if ((named = _listen_beside (fd)) >= 0)
         _set_option (named, SO_REUSEADDR, 0);
@@ -257,7 +251,7 @@ static int _bind_any (enum use use)
 }
 
 /* If every port is in use, take one on which only connections in TIME_WAIT are left. */
-static int _bind_one_of (const struct port_ranges *ranges, unsigned int start, enum use use)
+static int _bind_one_of (const struct port_ranges *ranges, unsigned int start, enum port_use use)
 {
     size_t size = _size (ranges);
     int fd;
@@ -286,8 +280,8 @@ static int _none_free (const struct port_ranges *ranges, struct errtext *err)
     return errtext_set (err, "no port of %s is free", list_text_end (&list));
 }
 
-static int _reserve_for (struct port **pp, const struct port_ranges *ranges, unsigned int start, enum use use,
-                         struct errtext *err)
+int port_reserve (struct port **pp, const struct port_ranges *ranges, unsigned int start, enum port_use use,
+                  struct errtext *err)
 {
     int fd = ranges->count ? _bind_one_of (ranges, start, use) : _bind_any (use);
     struct port *port;
@@ -301,17 +295,6 @@ static int _reserve_for (struct port **pp, const struct port_ranges *ranges, uns
     *port = (struct port){ .number = _bound_number (fd), .socket = fd };
     *pp = port;
     return 0;
-}
-
-int port_reserve (struct port **pp, const struct port_ranges *ranges, unsigned int start, struct errtext *err)
-{
-    return _reserve_for (pp, ranges, start, FOR_A_SERVER, err);
-}
-
-int port_reserve_listening (struct port **pp, const struct port_ranges *ranges, unsigned int start,
-                            struct errtext *err)
-{
-    return _reserve_for (pp, ranges, start, TO_LISTEN, err);
 }
 
 int port_number (const struct port *port)

@@ -1,12 +1,11 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * A TCP port that this process holds: bound on every address of the node, but not listening unless
- * port_reserve_listening () says so, so that the kernel refuses connections to it. It was bound
- * exclusively, and has SO_REUSEADDR since: a server that sets it, as nearly all do, can bind the port. The
- * kernel gives the number to no program by itself, and a program that does not set SO_REUSEADDR cannot bind
- * it. One that asks for this number and sets it can, of any user, until the server listens; then the server
- * cannot.
+ * A TCP port that this process holds: bound on every address of the node, but not listening unless it is
+ * PORT_TO_LISTEN, so that the kernel refuses connections to it. It was bound exclusively, and has
+ * SO_REUSEADDR since: a server that sets it, as nearly all do, can bind the port. The kernel gives the number
+ * to no program by itself, and a program that does not set SO_REUSEADDR cannot bind it. One that asks for
+ * this number and sets it can, of any user, until the server listens; then the server cannot.
  */
 #ifndef TF_PORT_H
 #define TF_PORT_H
@@ -36,6 +35,15 @@ int port_ranges_nth (const struct port_ranges *ranges, size_t n);
 
 struct port;
 
+enum port_use {
+    PORT_FOR_A_SERVER,      /* of another process, which sets SO_REUSEADDR */
+    /*
+     * This process listens on it at once. It does not get SO_REUSEADDR: until port_release () no program of
+     * another user can bind it, whatever it sets.
+     */
+    PORT_TO_LISTEN,
+};
+
 /*
  * Reserve a port. The search begins at the start-th port of the ranges, so that tasks with different `start`
  * do not try the same ports. If any port will do, the kernel chooses it. Two reservations on a node never
@@ -43,18 +51,11 @@ struct port;
  * 0 and *pp, to be released with port_release () or port_leave (); -1 and err if no port is free
  * or the node has neither IPv6 nor IPv4.
  */
-int port_reserve (struct port **pp, const struct port_ranges *ranges, unsigned int start,
+int port_reserve (struct port **pp, const struct port_ranges *ranges, unsigned int start, enum port_use use,
                   struct errtext *err);
 
 /*
- * The same for a port on which this process listens at once. It does not get SO_REUSEADDR: until
- * port_release () no program of another user can bind it, whatever it sets.
- */
-int port_reserve_listening (struct port **pp, const struct port_ranges *ranges, unsigned int start,
-                            struct errtext *err);
-
-/*
- * Listen on a port of port_reserve_listening () with a new socket, dual-stack and close-on-exec, and no
+ * Listen on a port that was reserved for that with a new socket, dual-stack and close-on-exec, and no
  * more with the old one, of which other processes may have copies. There is no moment in which none
  * listens; connections that wait at the old one are reset. From then on programs of the same user that set
  * SO_REUSEPORT can bind the port. -1 and err.

@@ -54,7 +54,7 @@ static int _reserve_port (const struct srun_facts *facts, struct errtext *err)
         ranges = facts->ports;
     if (contact_make_tokens (&contact, err) < 0)
         return -1;
-    if (port_reserve_listening (&reserved, &ranges, (unsigned int)getpid (), &why) < 0)
+    if (port_reserve (&reserved, &ranges, (unsigned int)getpid (), PORT_TO_LISTEN, &why) < 0)
         return errtext_set (err, "srun's rendezvous: %s", why.text);
     contact.port = port_number (reserved);
     return 0;

@@ -82,7 +82,7 @@ static struct port *_reserve_task_port (char *const env[], const struct contact 
     unsigned int start = 0;
 
     if (_port_ranges (env, contact->ports, &ranges, &start, err) < 0
-        || port_reserve (&port, &ranges, start, err) < 0)
+        || port_reserve (&port, &ranges, start, PORT_FOR_A_SERVER, err) < 0)
         return NULL;
     return port;
 }
@@ -115,7 +115,7 @@ static void _reserve_master_port (struct task_info *info, char *const env[], con
             return;
         ranges = (struct port_ranges){ .count = 1, .range = { { number, number } } };
     }
-    if (port_reserve (&info->master_port, &ranges, start, &err) == 0)
+    if (port_reserve (&info->master_port, &ranges, start, PORT_FOR_A_SERVER, &err) == 0)
         info->registration.master_port = port_number (info->master_port);
 }
 
