@@ -56,6 +56,7 @@ static void _read_plugstack (const char *path)
     static struct plugstack stack;
     struct errtext err;
 
+    memset (&stack, 0, sizeof (stack));
     if (!fuzz_succeeded (plugstack_read (&stack, path, &err), &err))
         return;
     CHECK (stack.files >= 1);

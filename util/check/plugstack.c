@@ -17,8 +17,6 @@
 /* A file that includes itself ends here; in Slurm, srun dies of it. */
 #define MAX_DEPTH 8
 
-static int _read_file (struct plugstack *stack, const char *path, int depth, struct errtext *err);
-
 static void _note_path (struct plugstack *stack, int kind, const char *text)
 {
     struct plugstack_path *path;
@@ -30,8 +28,7 @@ static void _note_path (struct plugstack *stack, int kind, const char *text)
     snprintf (path->text, sizeof (path->text), "%s", text);
 }
 
-static int _include (struct plugstack *stack, const char *file, const char *pattern, int depth,
-                     struct errtext *err)
+static int _include (struct plugstack *stack, const char *file, const char *pattern, struct errtext *err)
 {
     char path[PATH_MAX];
     glob_t found;
@@ -45,8 +42,10 @@ static int _include (struct plugstack *stack, const char *file, const char *patt
             snprintf (stack->not_found, sizeof (stack->not_found), "%s", path);
         return 0;
     }
+    stack->depth++;
     for (size_t i = 0; i < found.gl_pathc && rc == 0; i++)
-        rc = _read_file (stack, found.gl_pathv[i], depth + 1, err);
+        rc = plugstack_read (stack, found.gl_pathv[i], err);
+    stack->depth--;
     globfree (&found);
     return rc;
 }
@@ -87,7 +86,7 @@ static void _note_plugin (struct plugstack *stack, struct plugstack_line *line, 
         stack->late = line->at;
 }
 
-static int _read_line (struct plugstack *stack, struct plugstack_line *line, int depth, struct errtext *err)
+static int _read_line (struct plugstack *stack, struct plugstack_line *line, struct errtext *err)
 {
     char *word, *path, *rest;
     struct quoted q;
@@ -97,7 +96,7 @@ static int _read_line (struct plugstack *stack, struct plugstack_line *line, int
     word = strtok_r (line->text, BLANKS, &rest);
     path = word ? strtok_r (NULL, BLANKS, &rest) : NULL;
     if (path && strcmp (word, "include") == 0)
-        return _include (stack, line->at.file, path, depth, err);
+        return _include (stack, line->at.file, path, err);
     line->required = word && strcmp (word, "required") == 0;
     loads = path && (line->required || strcmp (word, "optional") == 0);
     if (loads)
@@ -114,32 +113,26 @@ static int _read_line (struct plugstack *stack, struct plugstack_line *line, int
     return 0;
 }
 
-static int _read_file (struct plugstack *stack, const char *path, int depth, struct errtext *err)
+int plugstack_read (struct plugstack *stack, const char *path, struct errtext *err)
 {
     struct plugstack_line line = { .at.number = 0 };
-    FILE *f = depth < MAX_DEPTH ? fopen (path, "re") : NULL;
+    FILE *f;
     int rc = 0;
 
-    if (!f && depth < MAX_DEPTH && errno == ENOENT)
-        return 0;
-    if (!f)
-        return errtext_set (err, "%s: %s", path, depth < MAX_DEPTH ? strerror (errno) : "it includes itself");
+    if (stack->depth == MAX_DEPTH)
+        return errtext_set (err, "%s: it includes itself", path);
+    if (!(f = fopen (path, "re")))
+        return errno == ENOENT ? 0 : errtext_set (err, "%s: %s", path, strerror (errno));
     stack->files++;
     _note_path (stack, PLUGSTACK_FILE, path);
     snprintf (line.at.file, sizeof (line.at.file), "%s", path);
     /* Slurm too reads at most PATH_MAX bytes at a time. */
     while (rc == 0 && fgets (line.text, sizeof (line.text), f)) {
         line.at.number++;
-        rc = _read_line (stack, &line, depth, err);
+        rc = _read_line (stack, &line, err);
     }
     if (rc == 0 && ferror (f))
         rc = errtext_set (err, "%s: %s", path, strerror (errno));
     fclose (f);
     return rc;
-}
-
-int plugstack_read (struct plugstack *stack, const char *path, struct errtext *err)
-{
-    memset (stack, 0, sizeof (*stack));
-    return _read_file (stack, path, 0, err);
 }

@@ -46,6 +46,7 @@ struct plugstack_path {
 };
 
 struct plugstack {
+    int depth; /* of the include that is read */
     size_t files;                   /* how many files were read */
     size_t plugins;                 /* how many lines load a plugin */
     struct plugstack_place pyxis;   /* the first one that loads pyxis, */
@@ -59,9 +60,9 @@ struct plugstack {
 };
 
 /*
- * Read the file and what it includes, as Slurm does: "required|optional PATH ARGUMENT…" and
- * "include PATTERN". 0 also if there is no such file, as in Slurm; -1 and err if a file cannot be
- * read, with which srun fails.
+ * Read the file and what it includes into a zeroed struct, as Slurm does: "required|optional PATH
+ * ARGUMENT…" and "include PATTERN". 0 also if there is no such file, as in Slurm; -1 and err if a file
+ * cannot be read, with which srun fails.
  */
 int plugstack_read (struct plugstack *stack, const char *path, struct errtext *err);
 
