@@ -311,14 +311,6 @@ char *asking_text (const struct asking *a)
     return text;
 }
 
-bool asking_is_over (const struct asking *a)
-{
-    for (int i = 0; i < a->count; i++)
-        if (!job_is_over (&a->jobs[i].info))
-            return false;
-    return true;
-}
-
 void asking_end (struct asking *a)
 {
     _forget_jobs (a);

@@ -50,9 +50,6 @@ char *asking_text (const struct asking *asking);
 /* Print the notes to stderr, if there are only these. */
 void asking_print_notes (const struct asking *asking);
 
-/* Slurm will not run any of these jobs again. */
-bool asking_is_over (const struct asking *asking);
-
 void asking_end (struct asking *asking);
 
 #endif

@@ -249,6 +249,15 @@ static int _show (struct asking *asking)
     return NOT_FOUND;
 }
 
+/* Slurm will not run any of these jobs again. */
+static bool _are_over (const struct asking *asking)
+{
+    for (int i = 0; i < asking->count; i++)
+        if (!job_is_over (&asking->jobs[i].info))
+            return false;
+    return true;
+}
+
 /* A job may have no step for a while. */
 static int _watch (struct asking *asking)
 {
@@ -258,7 +267,7 @@ static int _watch (struct asking *asking)
     if (redraw)
         _begin_screen ();
     while ((answers = _round (asking)) >= 0) {
-        bool over = answers == 0 && (asking_is_over (asking) || (shown && asking->wanted.step));
+        bool over = answers == 0 && (_are_over (asking) || (shown && asking->wanted.step));
         int seconds = answers > 0 || asking->seconds > WATCH_JOB ? asking->seconds : WATCH_JOB;
 
         if (over && !shown) {
