@@ -71,7 +71,7 @@ EACH_TEST (begin, end)
 static void turn (void)
 {
     struct epoll_event event;
-    int ms = deadline_left_ms (asked_next (&server));
+    int ms = deadline_left_ms (server.asked.again);
 
     if (epoll_wait (server.peers.epoll, &event, 1, ms < 0 || ms > TURN_MS ? TURN_MS : ms) == 1) {
         assert_ptr_equal (event.data.ptr, &server.asked);

@@ -209,11 +209,6 @@ void asked_check (struct server *server)
     _arm (server, EPOLL_CTL_MOD);
 }
 
-struct deadline asked_next (const struct server *server)
-{
-    return server->asked.listener < 0 ? deadline_never () : server->asked.again;
-}
-
 void asked_end (struct server *server)
 {
     struct asked *asked = &server->asked;

@@ -10,8 +10,6 @@
 #ifndef TF_ASKED_H
 #define TF_ASKED_H
 
-#include "common/deadline.h"
-
 /* What a child has for all askers that are waiting. */
 #define ASKED_MS 2000
 #define ASKED_PAUSE_MS 200
@@ -24,9 +22,8 @@ void asked_begin (struct server *server);
 /* An event. */
 void asked_receive (struct server *server);
 
-/* What is due, and when. */
+/* What is due at server->asked.again. */
 void asked_check (struct server *server);
-struct deadline asked_next (const struct server *server);
 
 void asked_end (struct server *server);
 

@@ -91,6 +91,7 @@ bool journal_read (struct journal *j, struct journal_entry *entry, struct frame 
         *fp = frame_join (&frame, 1);
     *entry = head.entry;
     j->read = _end_of (j->read, head.length);
+    entry->done = j->read <= j->shared->done;
     return head.length == 0 || *fp;
 }
 
@@ -98,11 +99,6 @@ void journal_set_done (struct journal *j)
 {
     if (j)
         j->shared->done = j->shared->used;
-}
-
-bool journal_is_done (const struct journal *j)
-{
-    return j->read <= j->shared->done;
 }
 
 void journal_set_use (struct journal *j, enum journal_use use)

@@ -30,6 +30,7 @@ struct journal_entry {
     enum journal_kind kind;
     int rank, number;
     bool silent;
+    bool done;          /* when it is read: it has led to what it leads to */
     int64_t now, heard;
     struct address srun, from;
 };
@@ -53,9 +54,8 @@ void journal_add (struct journal *journal, const struct journal_entry *entry, st
 /* In a process that has been begun for it: the first entry, and the next ones, with the frame, or NULL. */
 bool journal_read (struct journal *journal, struct journal_entry *entry, struct frame **fp);
 
-/* All that has been added has led to what it leads to. Is that true of the entry that was read? */
+/* All that has been added has led to what it leads to: journal_entry.done. */
 void journal_set_done (struct journal *journal);
-bool journal_is_done (const struct journal *journal);
 
 /* Can a rendezvous go on with it? */
 enum journal_use {

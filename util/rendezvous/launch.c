@@ -51,8 +51,6 @@ static void _await_ranks (struct server *server)
 /* A step that has no number yet may wait for its allocation: then the time begins with its first rank. */
 void launch_begin (struct server *server)
 {
-    server->deadline = server->notice = deadline_never ();
-    server->lost_deadline = server->srun_deadline = deadline_never ();
     if (server->config.step)
         _await_ranks (server);
 }
@@ -179,8 +177,8 @@ static void _complete (struct server *server)
 
 /* Again. */
 
-static int _register_as_before (struct server *server, const struct journal_entry *entry,
-                                const struct frame *frame, struct errtext *err)
+int launch_replay_registered (struct server *server, const struct journal_entry *entry,
+                              const struct frame *frame, struct errtext *err)
 {
     struct roster *roster = step_roster (server->step);
     struct registration registration;
@@ -193,7 +191,7 @@ static int _register_as_before (struct server *server, const struct journal_entr
     return step_add (server->step, &registration, &entry->srun, &entry->from, err) == STEP_REFUSED ? -1 : 0;
 }
 
-static int _complete_as_before (struct server *server, const struct journal_entry *entry, struct errtext *err)
+int launch_replay_launched (struct server *server, const struct journal_entry *entry, struct errtext *err)
 {
     struct errtext why;
 
@@ -209,15 +207,6 @@ static int _complete_as_before (struct server *server, const struct journal_entr
     server->resolved = true;
     narrator_start (server->step);
     return 0;
-}
-
-int launch_replay (struct server *server, const struct journal_entry *entry, const struct frame *frame,
-                   struct errtext *err)
-{
-    server->lost_deadline = server->srun_deadline = deadline_never ();
-    if (entry->kind == JOURNAL_REGISTERED)
-        return _register_as_before (server, entry, frame, err);
-    return _complete_as_before (server, entry, err);
 }
 
 /* Registrations. */

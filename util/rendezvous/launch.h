@@ -15,9 +15,10 @@ void launch_begin (struct server *server);
 /* An unauthenticated connection, or a rank without its complete answer, has become ready. */
 void launch_receive (struct server *server, struct peer *peer);
 
-/* In a rendezvous that is begun again: JOURNAL_REGISTERED, or JOURNAL_LAUNCHED. -1 and err. */
-int launch_replay (struct server *server, const struct journal_entry *entry, const struct frame *frame,
-                   struct errtext *err);
+/* In a rendezvous that is begun again: JOURNAL_REGISTERED, and JOURNAL_LAUNCHED. -1 and err. */
+int launch_replay_registered (struct server *server, const struct journal_entry *entry,
+                              const struct frame *frame, struct errtext *err);
+int launch_replay_launched (struct server *server, const struct journal_entry *entry, struct errtext *err);
 
 /* Do what is due by now: answer all ranks when all are here, refuse them when their time is over. */
 void launch_check (struct server *server);

@@ -316,11 +316,6 @@ static _Noreturn void _work (const struct server *server, int fd)
 
 /* tf-rendezvous. */
 
-void requeuer_init (struct requeuer *r)
-{
-    *r = (struct requeuer){ .fd = -1, .patience = deadline_never () };
-}
-
 static bool _start_scontrol (struct server *server, bool acts)
 {
     struct requeuer *r = &server->requeuer;

@@ -20,8 +20,6 @@ struct frame;
 struct requeuer;
 struct server;
 
-void requeuer_init (struct requeuer *requeuer);
-
 /* FACT_ASKS_SLURM. */
 void requeuer_ask (struct server *server);
 

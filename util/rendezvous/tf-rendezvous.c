@@ -76,7 +76,7 @@ static int _timeout_ms (const struct server *server)
     struct deadline next = deadline_min (launch_next (server), supervisors_next (server));
 
     next = deadline_min (next, deadline_min (supervisors_look (server), console_next ()));
-    next = deadline_min (next, deadline_min (server->revived, asked_next (server)));
+    next = deadline_min (next, deadline_min (server->revived, server->asked.again));
     next = deadline_min (next, requeuer_next (server));
     if (server->peers.oldest)
         next = deadline_min (next, server->peers.oldest->timeout);
@@ -187,8 +187,8 @@ static int _replay (struct server *server, const struct journal_entry *entry, st
             server->config_frame = *fp;
             *fp = NULL;
             return _configure (server, err);
-        case JOURNAL_REGISTERED:
-        case JOURNAL_LAUNCHED: return launch_replay (server, entry, *fp, err);
+        case JOURNAL_REGISTERED: return launch_replay_registered (server, entry, *fp, err);
+        case JOURNAL_LAUNCHED: return launch_replay_launched (server, entry, err);
         default: supervisors_replay (server, entry, *fp); return 0;
     }
 }
@@ -201,7 +201,7 @@ static int _go_on (struct server *server, struct errtext *err)
     int rc = 0;
 
     while (rc == 0 && journal_read (server->journal, &entry, &frame)) {
-        console_mute (journal_is_done (server->journal));
+        console_mute (entry.done);
         rc = _replay (server, &entry, &frame, err);
         frame_destroy (frame);
     }
@@ -216,7 +216,12 @@ static int _go_on (struct server *server, struct errtext *err)
 
 int main (int argc, char *argv[])
 {
-    struct server server = { .revived = deadline_never () };
+    struct server server = { .deadline = deadline_never (),
+                             .notice = deadline_never (),
+                             .lost_deadline = deadline_never (),
+                             .srun_deadline = deadline_never (),
+                             .requeuer = { .fd = -1, .patience = deadline_never () },
+                             .revived = deadline_never () };
     struct errtext err;
     bool again;
 
@@ -229,7 +234,6 @@ int main (int argc, char *argv[])
     signal (SIGTSTP, SIG_IGN);
     /* Slurm ends a job by this, and by SIGKILL when KillWait is over: until then master.log gets the end. */
     signal (SIGTERM, SIG_IGN);
-    requeuer_init (&server.requeuer);
     server.srun = getppid ();
     server.journal = journal_create ();
     again = keeper_start (server.journal) > 0;
