@@ -89,7 +89,6 @@ TEST (an_address_that_does_not_answer_at_any_look_of_a_minute_is_told)
         struct attempts attempts;
         int fd = attempt (row[i][0], 40001);
 
-        attempts_init (&attempts);
         attempts_begin (&attempts);
         assert_false (look (&attempts, 12));
         check_unanswered (&attempts, 0, NULL, 0);
@@ -112,7 +111,6 @@ TEST (an_attempt_that_is_begun_anew_is_the_same)
 
     enter_black_hole ();
     fd = attempt ("10.1.0.2", 40001);
-    attempts_init (&attempts);
     attempts_begin (&attempts);
     for (int i = 0; i < 3; i++) {
         assert_false (look (&attempts, 4));
@@ -138,7 +136,6 @@ TEST (what_is_refused_or_accepted_or_another_address_is_not_told)
     enter_black_hole ();
     server = listening_socket ("127.0.0.1", &port, 1);
     client = connected_to (port);
-    attempts_init (&attempts);
     attempts_begin (&attempts);
     for (int i = 0; i < 20; i++) {
         int refused = attempt ("127.0.0.1", 9), other = attempt ("10.1.0.2", 40000 + i);
@@ -159,9 +156,6 @@ TEST (without_an_attempt_pauses_grow)
     struct attempts attempts;
 
     enter_black_hole ();
-    attempts_init (&attempts);
-    now_ms += 1000000;
-    assert_false (attempts_look (&attempts));
     for (int life = 0; life < 2; life++) {
         attempts_begin (&attempts);
         for (size_t i = 0; i < COUNT (pause_ms); i++) {
@@ -182,7 +176,6 @@ TEST (other_users_attempts_do_not_count)
     assert_int_equal (seteuid (65534), 0);
     fd = attempt ("10.1.0.2", 40001);
     assert_int_equal (seteuid (0), 0);
-    attempts_init (&attempts);
     attempts_begin (&attempts);
     now_ms = attempts.due.at_ms;
     attempts_look (&attempts);
@@ -198,7 +191,6 @@ TEST (more_attempts_than_there_is_room_for_are_no_problem)
     enter_black_hole ();
     for (size_t i = 0; i < COUNT (fd); i++)
         fd[i] = attempt ("10.1.0.2", 40000 + (int)i);
-    attempts_init (&attempts);
     attempts_begin (&attempts);
     assert_true (look (&attempts, 13));
     assert_int_equal (attempts.count, ATTEMPTS_MOST);

@@ -224,7 +224,8 @@ static int leave_out (void)
         return 2;
     free (list);
     waitpid (shared->pid[2], NULL, 0);
-    if (descendants_exist (0) || process_state (shared->pid[1]) != 'S')
+    free (descendants_list (&count, 0));
+    if (count > 0 || process_state (shared->pid[1]) != 'S')
         return 3;
     return 0;
 }

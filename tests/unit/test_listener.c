@@ -98,11 +98,8 @@ TEST (pauses_grow_until_a_listener_was_seen)
     int pause_ms = 1000, passed_ms = 0, longest_ms = 0;
     int port = 0, master_port = 0, fd = bound_socket ("::", &port),
         second = bound_socket ("::", &master_port);
-    struct listener listener;
+    struct listener listener = { .port = { port, master_port } };
 
-    listener_init (&listener, port, master_port);
-    assert_int_equal (listener.use, ADDRESS_UNKNOWN);
-    assert_false (looks_after (&listener, 100000));
     listener_begin (&listener);
     assert_int_equal (listener.use, ADDRESS_UNKNOWN);
     while (passed_ms < 1000000) {
@@ -131,13 +128,12 @@ TEST (pauses_grow_until_a_listener_was_seen)
 
 TEST (of_a_hidden_program_nothing_is_known)
 {
-    struct listener listener;
+    struct listener listener = { .port = { 0, 0 } };
 
-    listener_init (&listener, 0, 0);
     listener_begin (&listener);
     assert_false (looks_after (&listener, 1000000));
     assert_int_equal (listener.use, ADDRESS_UNKNOWN);
-    listener_init (&listener, 40000, 0);
+    listener = (struct listener){ .port = { 40000, 0 } };
     listener_begin (&listener);
     assert_true (looks_after (&listener, 1000));
     listener_hide (&listener);

@@ -19,16 +19,9 @@
 /* More misses in a row, and it counts as answered. */
 #define MISSES 1
 
-void attempts_init (struct attempts *a)
-{
-    *a = (struct attempts){ .pause_ms = PAUSE_MIN_MS };
-    a->due = deadline_never ();
-}
-
 void attempts_begin (struct attempts *a)
 {
-    attempts_init (a);
-    a->due = deadline_in_ms (a->pause_ms);
+    *a = (struct attempts){ .pause_ms = PAUSE_MIN_MS, .due = deadline_in_ms (PAUSE_MIN_MS) };
 }
 
 static void _note (struct attempts *a, const struct signs_address *to)
@@ -75,7 +68,7 @@ bool attempts_look (struct attempts *a)
     if (!deadline_passed (a->due))
         return false;
     if (diag_dump (1U << TCP_SYN_SENT, 0, _see, a) < 0) {
-        attempts_init (a);
+        *a = (struct attempts){ .due = deadline_never () };
         return false;
     }
     _count_recent (a);

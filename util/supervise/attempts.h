@@ -29,10 +29,8 @@ struct attempts {
     } attempt[ATTEMPTS_MOST];
     int count;
     int pause_ms;
-    struct deadline due;            /* the next look; never: none is needed */
+    struct deadline due;            /* the next look; never: none is needed, or no life has begun */
 };
-
-void attempts_init (struct attempts *attempts);
 
 /* A life of the task begins: what was seen before counts no more. */
 void attempts_begin (struct attempts *attempts);

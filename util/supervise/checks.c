@@ -55,6 +55,7 @@ static int _seconds (const struct checks *c)
 
 void checks_begin (struct checks *c, struct lives *lives, int64_t now)
 {
+    const struct fork_request request = { .check = c->order };
     int pair[2] = { -1, -1 };
     struct errtext err;
 
@@ -68,7 +69,7 @@ void checks_begin (struct checks *c, struct lives *lives, int64_t now)
     if (pipe2 (pair, O_CLOEXEC) < 0)
         errtext_set (&err, "%s", strerror (errno));
     else
-        c->pid = lives_check (lives, &c->order, pair[1], &err);
+        c->pid = lives_request (lives, &request, pair[1], &err);
     if (pair[1] >= 0)
         close (pair[1]);
     c->output = pair[0];
@@ -111,12 +112,6 @@ static void _take_line (struct checks *c)
         _set_result (c, c->report.result, c->line + strlen (bad));
     else if (strncmp (c->line, rate, strlen (rate)) == 0)
         number_parse (&c->report.rate, c->line + strlen (rate), 1, INT_MAX);
-}
-
-struct deadline checks_poll (const struct checks *c, struct pollfd *pfd)
-{
-    *pfd = (struct pollfd){ .fd = c->ends ? -1 : c->output, .events = POLLIN };
-    return (struct deadline){ .at_ms = c->due };
 }
 
 void checks_read (struct checks *c)

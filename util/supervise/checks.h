@@ -8,11 +8,9 @@
 #ifndef TF_CHECKS_H
 #define TF_CHECKS_H
 
-#include <poll.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/deadline.h"
 #include "lives.h"
 #include "protocol/check.h"
 
@@ -43,8 +41,7 @@ void checks_begin (struct checks *checks, struct lives *lives, int64_t now);
 /* Its process has ended, with this wait status. */
 void checks_ended (struct checks *checks, int status, int64_t now);
 
-/* What to poll for (fd -1: nothing), and until when. Then read what it has printed. */
-struct deadline checks_poll (const struct checks *checks, struct pollfd *pfd);
+/* Read what it has printed. */
 void checks_read (struct checks *checks);
 
 /* A life begins: the check is given up, and has no report. The caller has killed it. */

@@ -230,14 +230,6 @@ bool descendants_leave_out (pid_t except)
     return left_out_count > 0;
 }
 
-bool descendants_exist (pid_t except)
-{
-    size_t count;
-
-    free (descendants_list (&count, except));
-    return count > 0;
-}
-
 void descendants_look (bool *stopped, bool *busy, pid_t except)
 {
     *busy = true;

@@ -23,9 +23,9 @@ struct process {
 };
 
 /*
- * The present descendants by ascending pid, to be freed; without memory some of them, or none. A
- * process that forks or ends at the same time may be missing. `except` is a child that is left out, or
- * 0; so in the other functions.
+ * The present descendants by ascending pid, also dead ones that have not been waited for, to be freed;
+ * without memory some of them, or none. A process that forks or ends at the same time may be missing.
+ * `except` is a child that is left out, or 0; so in the other functions.
  */
 struct process *descendants_list (size_t *count, pid_t except);
 
@@ -36,9 +36,6 @@ struct process *descendants_list (size_t *count, pid_t except);
  * True if there are any. Without memory there are none.
  */
 bool descendants_leave_out (pid_t except);
-
-/* True if there are any, also dead ones that have not been waited for. */
-bool descendants_exist (pid_t except);
 
 /*
  * Whether one of them is stopped by a signal, and whether one is busy in several looks, within some

@@ -18,18 +18,12 @@
 #define PAUSE_SLOW_MS 4000
 #define PAUSE_MAX_MS 30000
 
-void listener_init (struct listener *l, int port, int master_port)
-{
-    *l = (struct listener){ .port = { port, master_port },
-                            .hidden = port == 0 && master_port == 0,
-                            .pause_ms = PAUSE_MIN_MS };
-    l->due = deadline_never ();
-}
-
 void listener_begin (struct listener *l)
 {
+    bool looks = (l->port[0] || l->port[1]) && !l->hidden && l->use != ADDRESS_USED;
+
     l->pause_ms = PAUSE_MIN_MS;
-    l->due = l->use == ADDRESS_USED || l->hidden ? deadline_never () : deadline_in_ms (l->pause_ms);
+    l->due = looks ? deadline_in_ms (l->pause_ms) : deadline_never ();
 }
 
 void listener_hide (struct listener *l)

@@ -12,16 +12,14 @@
 #include "common/deadline.h"
 #include "protocol/life_report.h"
 
+/* Set .port and .due. */
 struct listener {
-    int port[2];                /* 0: none */
+    int port[2];                /* in TF_CONFIG and, of process 0 of PyTorch, MASTER_PORT; 0: none */
     enum address_use use;       /* in all lives of the task */
     bool hidden;                /* the kernel's answer would not be about the program */
     int pause_ms;
-    struct deadline due;        /* the next look; never: none is needed */
+    struct deadline due;        /* the next look; never: none is needed, or no life has begun */
 };
-
-/* The port in TF_CONFIG and, of process 0 of PyTorch, MASTER_PORT; 0: it has none. */
-void listener_init (struct listener *listener, int port, int master_port);
 
 /* A life of the task begins: look often again, unless nothing is left to know. */
 void listener_begin (struct listener *listener);

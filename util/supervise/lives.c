@@ -121,20 +121,13 @@ int lives_set_answer (struct lives *lives, struct frame *answer, struct errtext 
     return errtext_set (err, "its new answer: %s", strerror (errno));
 }
 
-static pid_t _request (struct lives *lives, const struct fork_request *request, int fd, struct errtext *err)
+pid_t lives_request (struct lives *lives, const struct fork_request *request, int fd, struct errtext *err)
 {
     if (!lives_can_restart (lives))
         return errtext_set (err, HAS_ENDED);
     if (_send_request (lives, *request, fd) < 0)
         return errtext_set (err, DOES_NOT_ANSWER);
     return _receive_reply (lives, err);
-}
-
-pid_t lives_check (struct lives *lives, const struct check_order *order, int output, struct errtext *err)
-{
-    struct fork_request request = { .check = *order };
-
-    return _request (lives, &request, output, err);
 }
 
 pid_t lives_begin (struct lives *lives, int number, int input, struct errtext *err)
@@ -144,7 +137,7 @@ pid_t lives_begin (struct lives *lives, int number, int input, struct errtext *e
 
     if (number > 0)
         iso_time (time (NULL), request.at);
-    pid = _request (lives, &request, input, err);
+    pid = lives_request (lives, &request, input, err);
     /* The fork server of a task that has one life has become that life. */
     if (pid == lives->fork_server) {
         lives->fork_server = 0;

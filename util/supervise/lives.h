@@ -44,10 +44,10 @@ bool lives_serve (struct lives *lives);
 pid_t lives_begin (struct lives *lives, int number, int input, struct errtext *err);
 
 /*
- * Begin a check of the node, whose output goes to this descriptor, as a child of the fork server. Its process
- * ID; or -1 and err: then the task has no other life.
+ * Request something else, with a descriptor: a check of the node, whose output goes there. Its process ID, a
+ * child of the fork server; or -1 and err: then the task has no other life.
  */
-pid_t lives_check (struct lives *lives, const struct check_order *order, int output, struct errtext *err);
+pid_t lives_request (struct lives *lives, const struct fork_request *request, int fd, struct errtext *err);
 
 /* The next end that the fork server has told, when `requests` can be read; false: there is none. */
 bool lives_next_end (struct lives *lives, struct fork_reply *end);

@@ -23,6 +23,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <stdnoreturn.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -189,11 +190,15 @@ static void _reap (struct supervisor *s)
 static bool _has_descendants (struct supervisor *s)
 {
     siginfo_t info;
+    size_t count;
 
     _reap (s);
-    if (s->lives.fork_server || s->helpers)
-        return s->task || descendants_exist (_apart (s));
-    return waitid (P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+    if (!s->lives.fork_server && !s->helpers)
+        return waitid (P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+    if (s->task)
+        return true;
+    free (descendants_list (&count, _apart (s)));
+    return count > 0;
 }
 
 static bool _has_sigterm (pid_t pid, const char *set)
@@ -489,14 +494,13 @@ static void _serve_lives (struct supervisor *s)
 static void _log_asked (const struct supervisor *s, int number, int64_t asked_at)
 {
     char signal[32], at[ISO_TIME_SIZE];
-    int step = watch_signs (&s->watch).step;
 
     if (!s->config.log)
         return;
     signal_name (number, signal, sizeof (signal));
     iso_time ((time_t)asked_at, at);
     if (child_fork ("tf-last-line", (int[]){ -1, SUPERVISOR_LOG_FD, -1 }, 3) == 0) {
-        logdir_ask_to_end (STDOUT_FILENO, s->config.step, signal, at, step);
+        logdir_ask_to_end (STDOUT_FILENO, s->config.step, signal, at, s->watch.step);
         _exit (0);
     }
 }
@@ -727,7 +731,8 @@ static void _wait (struct supervisor *s, struct pollfd pfd[8])
     if (s->machine.phase == MACHINE_RUNS)
         next = deadline_min (next, deadline_min (s->listener.due, s->attempts.due));
     input_poll (&s->input, _waits_for_life (s), &pfd[5]);
-    next = deadline_min (next, checks_poll (&s->checks, &pfd[7]));
+    pfd[7] = (struct pollfd){ .fd = s->checks.ends ? -1 : s->checks.output, .events = POLLIN };
+    next = deadline_min (next, (struct deadline){ .at_ms = s->checks.due });
     poll (pfd, 8, deadline_left_ms (next));
 }
 
@@ -833,8 +838,8 @@ static int _prepare (struct supervisor *s, struct errtext *err)
         return errtext_set (err, "%s", strerror (errno));
     /* The death of slurmstepd wakes this process; nothing else does SIGCHLD. */
     prctl (PR_SET_PDEATHSIG, SIGCHLD);
-    listener_init (&s->listener, s->config.task_port, s->config.master_port);
-    attempts_init (&s->attempts);
+    s->listener = (struct listener){ .port = { s->config.task_port, s->config.master_port } };
+    s->listener.due = s->attempts.due = deadline_never ();
     abandoned_init (&s->abandoned, &s->config);
     checks_init (&s->checks, s->config.options.preflight);
     s->lives =
