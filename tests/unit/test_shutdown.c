@@ -1211,7 +1211,7 @@ TEST (a_job_that_requires_nodes_keeps_all_of_them_however_long_its_list_of_nodes
     lost.rank = rank_of (1);
     server.config.slurm_path = commands_for (job);
     server.peers.epoll = epoll_create1 (EPOLL_CLOEXEC);
-    requeuer_init (&server.requeuer);
+    server.requeuer = (struct requeuer){ .fd = -1, .patience = deadline_never () };
     requeuer_requeue (&server, &fact);
     forks = true;
     requeuer_check (&server);
