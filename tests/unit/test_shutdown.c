@@ -1205,7 +1205,8 @@ TEST (a_job_that_requires_nodes_keeps_all_of_them_however_long_its_list_of_nodes
     memset (list, 'n', sizeof (list) - 1);
     snprintf (
         job, sizeof (job),
-        "JobId=12 JobName=x\n   JobState=RUNNING Requeue=1 BatchFlag=1\n   ReqNodeList=%s ExcNodeList=(null)\n",
+        "JobId=12 JobName=x\n   JobState=RUNNING Requeue=1 BatchFlag=1\n"
+        "   ReqNodeList=%s ExcNodeList=(null)\n",
         list);
     begin (step);
     lost.rank = rank_of (1);
