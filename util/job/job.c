@@ -175,10 +175,10 @@ static void _take_end (struct job *job, struct place *p, const struct status *st
 
     _note_end (job, p->rank, job->now - life->ago_ms, &status->failure, life->asked_signal);
     p->rank->end.report = *report;
+    /* gcc -fanalyzer is wrong: the rank keeps its end. */
     watchdog_note_end (job, p->rank);
     if (exit_report_failed (report))
         ledger_fail (job, p->rank->end.at);
-    /* gcc -fanalyzer is wrong: the place keeps it. */
     p->rank->end.kill_told = p->rank->watch.hung = false;
     restarts_end (job, p);
 }

@@ -103,8 +103,10 @@ static int _reserve (struct reply *reply, struct frame *overview, struct errtext
     if (reply->overview.rows > TASKLIST_MAX_TASKS)
         return errtext_set (err, "an overview of %d tasks", reply->overview.rows);
     reply->rank = calloc (rows + 1, sizeof (*reply->rank));
+    /* gcc -fanalyzer is wrong: the reply keeps both. */
     if (!reply->rank || !(reply->frame = calloc (rows + 1, sizeof (*reply->frame))))
         return errtext_set (err, "%s", strerror (ENOMEM));
+    /* gcc -fanalyzer is wrong: the same. */
     reply->frame[rows] = overview;
     return 0;
 }
@@ -161,7 +163,6 @@ void reply_clear (struct reply *reply)
 static int _connect (int fd, const struct reply_source *source, struct deadline patience, struct errtext *err)
 {
     struct sockaddr_un address;
-    /* gcc -fanalyzer is wrong: it is not NULL. NOLINTNEXTLINE(clang-analyzer-core.NullDereference) */
     socklen_t length = overview_address (&address, source->uid, source->number);
 
     while (connect (fd, (struct sockaddr *)&address, length) < 0) {
@@ -295,7 +296,7 @@ int replies_ask (struct replies *replies, const struct wanted *wanted, struct er
     struct deadline patience = deadline_in_ms (REPLY_MS);
 
     *replies = (struct replies){ count < 0 ? NULL : calloc ((size_t)count + 1, sizeof (*replies->reply)), 0 };
-    for (int i = 0; i < count && replies->reply; i++)
+    for (int i = 0; i < count && list && replies->reply; i++)
         if (geteuid () != 0 || !_is_given_up (list, i))
             replies->count += _add (replies, &list[i], wanted, patience);
     free (list);
