@@ -194,6 +194,18 @@ prints_not ()
     [ -e "$work/notified" ] || fail "the program was killed"
 }
 
+# As a file on a file system that hangs: nothing of it is ever written.
+@test "... even if srun's output cannot be written" {
+    mkfifo "$work/full"
+    chmod 666 "$work/full"
+    exec 9<> "$work/full"
+    ! dd if=/dev/zero of="$work/full" oflag=nonblock bs=4096 status=none || fail "the pipe is not full"
+    id=$(job hangs goes-on "2 2> $work/full" -n2 --tf-requeue=45 --tf-tasks=worker:2)
+    ended "$id" FAILED 1
+    exec 9>&-
+    prints hangs 'begins at step [1-9][0-9]* in run 2'
+}
+
 # Slurm asks first, with --signal up to half a minute early, and requeues a job that exits with 42 itself.
 @test "... nothing happens twice with RequeueExit, --signal and preemption" {
     tail='exit $?'

@@ -37,6 +37,8 @@
 #define PATIENCE_MS 160000
 /* How often it is looked whether everything is written, and the last event's programs have ended. */
 #define LOOK_MS 5
+/* A file system that hangs does not keep the job from going on. */
+#define WRITE_MS 2000
 
 /* The child. */
 
@@ -365,6 +367,7 @@ void requeuer_requeue (struct server *server, const struct fact *fact)
     r->wanted = true;
     r->runs = *fact->runs;
     r->patience = deadline_in_ms (PATIENCE_MS);
+    r->written = deadline_in_ms (WRITE_MS);
     r->notified = deadline_min (deadline_in_ms (NOTIFY_SECONDS * SECOND_MS),
                                 (struct deadline){ server->job->requeue.end - COMMAND_MS });
     for (int i = 0; i < fact->count; i++)
@@ -423,7 +426,7 @@ void requeuer_check (struct server *server)
 
     if (r->child > 0 && r->fd < 0 && waitpid (r->child, NULL, WNOHANG) != 0)
         r->child = 0;
-    if (!r->wanted || r->fd >= 0 || !console_is_written ())
+    if (!r->wanted || r->fd >= 0 || (!console_is_written () && !deadline_passed (r->written)))
         return;
     /* With the batch script, Slurm kills them. But time is left for the commands. */
     if (notify_has_last () && !deadline_passed (r->notified))

@@ -44,7 +44,8 @@ struct requeuer {
     bool acts;                  /* it requeues the job */
     struct frame *answer;       /* to what was asked last; or NULL */
     struct deadline patience;   /* then nothing waits for that any more */
-    struct deadline notified;   /* ... for the last event's programs */
+    struct deadline written;    /* ... for what was printed, */
+    struct deadline notified;   /* ... and for the last event's programs */
     bool wanted;                /* the job is to be requeued, */
     struct past_runs runs;      /* ... with these in its comment, */
     char nodes[4096];           /* ... without these nodes: "n3,n4" */
