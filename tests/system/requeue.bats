@@ -135,15 +135,23 @@ prints_not ()
     chmod 755 "$work/bin/scontrol"
     stuck=$(PATH=$work/bin:$PATH job stuck forgets 9 -n2 --tf-requeue=45 --tf-tasks=worker:2)
     short=$(job short goes-on 9 -n2 --tf-requeue=45 --tf-tasks=worker:2 --tf-watchdog=0)
+    # Its time was over before all had saved.
+    mkdir "$work/late"
+    printf '#!/bin/sh\n[ "$1" != show ] || [ ! -e %s/checkpoint.$3.0 ] || exec sh -c "%s show job $3 | sed s/=RUNNING/=COMPLETING/"\nexec %s "$@"\n' \
+        "$work" "$(command -v scontrol)" "$(command -v scontrol)" > "$work/late/scontrol"
+    chmod 755 "$work/late/scontrol"
+    late=$(PATH=$work/late:$PATH job late goes-on 9 -n2 --tf-requeue=45 --tf-tasks=worker:2)
     asked=$(job asked goes-on 9 -n2 --tf-requeue=30 --tf-tasks=worker:2)
     eventually 30 grep -q "begins" "$work/asked.out" || fail "it does not begin"
     slurm scancel --signal=TERM "$asked.0"
     ended "$fails" FAILED 0
     ended "$short" FAILED 0
+    ended "$late" FAILED 0
     ended "$asked" FAILED 0
     ended "$stuck" FAILED 1
     prints fails 'the job is not requeued, because worker [01] \(rank [01], [^ ]*\) failed with exit code 1 after the tasks were asked to save'
     prints stuck 'the job is not requeued, because this run reached training step 5, and the run before reached 5'
+    prints late 'error: spank_tf: step [0-9]*.0: the job could not be requeued: the job is COMPLETING'
     prints short 'the job is not requeued, because this run took only [0-9]+ s. Without messages a run must take'
     prints asked 'the job is not requeued by spank-tf, because Slurm asked the tasks to end before --tf-requeue=30 did'
 }
@@ -204,6 +212,17 @@ prints_not ()
     ended "$id" FAILED 1
     exec 9>&-
     prints hangs 'begins at step [1-9][0-9]* in run 2'
+}
+
+# sbatch passes the array's variables on.
+@test "... a job that a job of an array has submitted is not taken for that one" {
+    array=$(job array.%a goes-on 9 -n2 -t 5 -a 1 --tf-tasks=worker:2)
+    id=$(SLURM_ARRAY_JOB_ID=$array SLURM_ARRAY_TASK_ID=1 job nested goes-on 2 -n2 --tf-requeue=45 --tf-tasks=worker:2)
+    ended "$id" FAILED 1
+    job=${array}_1
+    job_shows "Restarts=0 " || fail "the other one is requeued: $(slurm scontrol show job "$job")"
+    slurm scancel "$array"
+    prints nested 'begins at step [1-9][0-9]* in run 2'
 }
 
 # Slurm asks first, with --signal up to half a minute early, and requeues a job that exits with 42 itself.

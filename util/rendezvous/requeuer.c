@@ -75,9 +75,15 @@ static void _note_error (struct slurm_job *job)
     printable_make_line (job->error);
 }
 
+struct names {
+    char job[32];           /* by which Slurm is asked: that of an array's job, "59_1" */
+    char leader[32];        /* its number, which may be that of the whole array, too */
+};
+
 /* What Slurm shows of a job. */
 struct shown {
     char state[32], end[24], limit[32], batch[8], requeue[8];
+    int restarts;
     char excluded[4096], comment[4096];
     bool too_long; /* one of these is */
     bool requires_nodes;
@@ -107,12 +113,35 @@ static bool _is_null (const char *value)
     return !*value || strcmp (value, "(null)") == 0;
 }
 
-/* Of a heterogeneous job the first component is shown first. */
-static bool _show (struct shown *shown, const char *job)
+static bool _is_own (const char *leader)
 {
-    char *text, *next, required[8];
+    size_t length = strlen (leader);
 
-    if (!RUN ("scontrol", "show", "job", job) || !(text = strchr (answer, '\n')))
+    return strncmp (answer, "JobId=", 6) == 0 && strncmp (answer + 6, leader, length) == 0
+           && answer[6 + length] == ' ';
+}
+
+/*
+ * sbatch passes the variables of an array on to a job that a job of the array submits. Then the number is the
+ * right name.
+ */
+static bool _print_job (struct names *names)
+{
+    bool shows = RUN ("scontrol", "show", "job", names->job);
+
+    if (strcmp (names->job, names->leader) == 0 || (shows && _is_own (names->leader))
+        || (!shows && !strstr (answer, "Invalid job id")))
+        return shows;
+    strcpy (names->job, names->leader);
+    return RUN ("scontrol", "show", "job", names->job);
+}
+
+/* Of a heterogeneous job the first component is shown first. */
+static bool _show (struct shown *shown, struct names *names)
+{
+    char *text, *next, restarts[16], required[8];
+
+    if (!_print_job (names) || !(text = strchr (answer, '\n')))
         return false;
     if ((next = strstr (text, "\n\n")))
         *next = '\0';
@@ -124,6 +153,9 @@ static bool _show (struct shown *shown, const char *job)
     _take_value (shown->limit, sizeof (shown->limit), text, " TimeLimit=", " \n");
     _take_value (shown->batch, sizeof (shown->batch), text, " BatchFlag=", " \n");
     _take_value (shown->requeue, sizeof (shown->requeue), text, " Requeue=", " \n");
+    _take_value (restarts, sizeof (restarts), text, " Restarts=", " \n");
+    if (number_parse (&shown->restarts, restarts, 0, INT_MAX) < 0)
+        shown->restarts = 0;
     /* What is in the list, which may be long, does not matter. */
     shown->requires_nodes =
         !_take_value (required, sizeof (required), text, " ReqNodeList=", " \n") || !_is_null (required);
@@ -147,13 +179,13 @@ static enum slurm_job_obstacle _obstacle (const struct shown *shown)
     return _is_endless (shown->limit) ? SLURM_JOB_ENDLESS : SLURM_JOB_GOES_ON;
 }
 
-static void _ask_slurm (struct slurm_job *slurm, const char *job)
+static void _ask_slurm (struct slurm_job *slurm, struct names *names)
 {
     const char *begin;
     struct shown shown;
     int end;
 
-    if (!_show (&shown, job)) {
+    if (!_show (&shown, names)) {
         _note_error (slurm);
         return;
     }
@@ -205,7 +237,7 @@ static bool _write_comment (const struct shown *shown, const char *job, const st
  * there. A task of a step of its own has KillWait for it. The job need not be held, and released when the
  * list is there: the next run begins when the nodes are free, and this run's credentials have expired.
  */
-static bool _requeue_by_step (const char *job, const char *leader, const char *list)
+static bool _requeue_by_step (const struct names *names, const char *list)
 {
     static const char commands[] =
         "trap '' TERM; scontrol requeue \"$0\" && scontrol update JobId=\"$0\" \"$1\"";
@@ -214,42 +246,40 @@ static bool _requeue_by_step (const char *job, const char *leader, const char *l
     gethostname (host, sizeof (host) - 1);
     host[strcspn (host, ".")] = '\0';
     return RUN ("srun", "--quiet", "--overlap", "--job-name=tf-requeue", "--input=none", "--chdir=/",
-                "--jobid", leader, "--nodelist", host, "--nodes=1", "--ntasks=1", "sh", "-c", commands, job,
-                list);
+                "--jobid", names->leader, "--nodelist", host, "--nodes=1", "--ntasks=1", "sh", "-c", commands,
+                names->job, list);
 }
 
-static bool _await_slurm (struct shown *shown, const char *job)
+static bool _await_slurm (struct shown *shown, struct names *names)
 {
     for (int i = 0; i < ATTEMPTS; i++) {
         if (i > 0)
             poll (NULL, 0, PAUSE_MS);
-        if (_show (shown, job))
+        if (_show (shown, names))
             return true;
     }
     return false;
 }
 
-/* Another step of the job may have done it. */
-static bool _was_requeued (const char *job)
+/* Another step of the job, or its script, may have done it. */
+static bool _is_requeued (const struct shown *shown, int restarts)
 {
-    struct shown shown;
-
-    return _show (&shown, job)
-           && (strcmp (shown.state, "PENDING") == 0 || strcmp (shown.state, "COMPLETING") == 0);
+    return strcmp (shown->state, "PENDING") == 0 || shown->restarts > restarts;
 }
 
-static void _requeue (struct slurm_job *slurm, const struct shown *shown, const char *job, const char *leader,
+static void _requeue (struct slurm_job *slurm, const struct shown *shown, struct names *names,
                       const char *nodes)
 {
     char list[sizeof (shown->excluded) + 4096 + 16];
     bool null = _is_null (shown->excluded), without = *nodes && !shown->requires_nodes;
+    struct shown now;
 
     snprintf (list, sizeof (list), "ExcNodeList=%s%s%s", null ? "" : shown->excluded, null ? "" : ",", nodes);
-    if (without && _requeue_by_step (job, leader, list))
+    if (without && _requeue_by_step (names, list))
         return;
-    if (!RUN ("scontrol", "requeue", job)) {
+    if (!RUN ("scontrol", "requeue", names->job)) {
         _note_error (slurm);
-        if (!_was_requeued (job)) {
+        if (!_show (&now, names) || !_is_requeued (&now, shown->restarts)) {
             slurm->obstacle = SLURM_JOB_FORBIDS;
             return;
         }
@@ -257,29 +287,37 @@ static void _requeue (struct slurm_job *slurm, const struct shown *shown, const 
     }
     if (*nodes && !without)
         snprintf (slurm->error, sizeof (slurm->error), "it requires nodes (--nodelist)");
-    else if (*nodes && !_update (job, list))
+    else if (*nodes && !_update (names->job, list))
         _note_error (slurm);
 }
 
-/* A job that has ended, or was requeued, meanwhile stays as it is. */
-static void _requeue_job (struct slurm_job *slurm, const struct requeuer *requeuer, const char *job,
-                          const char *leader)
+static void _forbid (struct slurm_job *slurm, const char *what, const char *why)
+{
+    slurm->obstacle = SLURM_JOB_FORBIDS;
+    snprintf (slurm->error, sizeof (slurm->error), "%s is %s", what, why);
+}
+
+/* A job that has ended, or was requeued, meanwhile stays as it is. This run is so many restarts after the first. */
+static void _requeue_job (struct slurm_job *slurm, const struct requeuer *requeuer, struct names *names,
+                          int restarts)
 {
     struct shown shown;
 
-    if (!_await_slurm (&shown, job)) {
+    if (!_await_slurm (&shown, names)) {
         _note_error (slurm);
         return;
     }
     slurm->obstacle = SLURM_JOB_GOES_ON;
-    if (strcmp (shown.state, "RUNNING") != 0)
-        return;
-    if (shown.too_long) {
-        slurm->obstacle = SLURM_JOB_FORBIDS;
-        snprintf (slurm->error, sizeof (slurm->error), "its comment or a list of nodes is too long");
+    if (strcmp (shown.state, "RUNNING") != 0) {
+        if (!_is_requeued (&shown, restarts))
+            _forbid (slurm, "the job", shown.state);
         return;
     }
-    if (!_write_comment (&shown, job, &requeuer->runs)) {
+    if (shown.too_long) {
+        _forbid (slurm, "its comment or a list of nodes", "too long");
+        return;
+    }
+    if (!_write_comment (&shown, names->job, &requeuer->runs)) {
         _note_error (slurm);
         /*
          * Then the next run is compared with an older one. Without slurmdbd, 22.05 refuses each change of a
@@ -288,7 +326,7 @@ static void _requeue_job (struct slurm_job *slurm, const struct requeuer *requeu
         slurm->obstacle = *requeuer->nodes ? SLURM_JOB_GOES_ON : SLURM_JOB_FORBIDS;
     }
     if (slurm->obstacle == SLURM_JOB_GOES_ON)
-        _requeue (slurm, &shown, job, leader, requeuer->nodes);
+        _requeue (slurm, &shown, names, requeuer->nodes);
 }
 
 static _Noreturn void _work (const struct server *server, int fd)
@@ -296,22 +334,22 @@ static _Noreturn void _work (const struct server *server, int fd)
     const struct rendezvous_config *c = &server->config;
     struct slurm_job slurm = { .obstacle = SLURM_JOB_SILENT };
     const char *number = step_roster (server->step)->step.number, *step = c->array ? c->array : number;
-    char path[PATH_MAX + 64], job[32], leader[32];
+    char path[PATH_MAX + 64];
+    struct names names;
     struct frame *frame;
 
     snprintf (path, sizeof (path), "%s%s/usr/local/bin:/usr/bin:/bin", c->slurm_path ? c->slurm_path : "",
               c->slurm_path ? ":" : "");
-    /* The number of an array's job may be that of the whole array, so its name is taken: "59_1". */
-    snprintf (job, sizeof (job), "%.*s", (int)strcspn (step, "."), step);
-    snprintf (leader, sizeof (leader), "%.*s", (int)strcspn (number, "."), number);
+    snprintf (names.job, sizeof (names.job), "%.*s", (int)strcspn (step, "."), step);
+    snprintf (names.leader, sizeof (names.leader), "%.*s", (int)strcspn (number, "."), number);
     setenv ("PATH", path, 1);
     setenv ("SLURM_TIME_FORMAT", "%s", 1);
     if (c->slurm_conf)
         setenv ("SLURM_CONF", c->slurm_conf, 1);
     if (server->requeuer.acts)
-        _requeue_job (&slurm, &server->requeuer, job, leader);
+        _requeue_job (&slurm, &server->requeuer, &names, c->job_restarts);
     else
-        _ask_slurm (&slurm, job);
+        _ask_slurm (&slurm, &names);
     frame = fields_frame (&slurm_job_fields, &slurm);
     _exit (frame && frame_send (frame, fd, NULL) == 0 ? 0 : 1);
 }
