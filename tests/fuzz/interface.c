@@ -12,6 +12,7 @@
 
 #include "addresses/cpus.h"
 #include "addresses/interface.h"
+#include "common/netlist.h"
 
 static void _check_address (const char *text)
 {
