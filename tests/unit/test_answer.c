@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "common/tf_config.h"
-#include "common/variables.h"
 #include "protocol/answer.h"
 #include "protocol/fields.h"
 
@@ -227,50 +226,6 @@ TEST (the_longest_tail_fits_and_a_longer_one_is_an_error)
     assert_null (message.head);
 }
 
-#define WRONG_TOKEN "the program that answers there is not this step's rendezvous"
-#define LACKS "the rendezvous' answer lacks "
-#define NOT " of the rendezvous' answer is not "
-
-static const char good[] = "SERVER_TOKEN=" SERVER_TOKEN "\nSLURM_TF_ROLE=ps\nSLURM_TF_INDEX=5\n"
-                           "SLURM_TF_ADDRESS=fd00::1\nSLURM_TF_PORT=40000\nSTOP_GRACE=30\nTF_CONFIG={}\n";
-
-TEST (an_answer_that_lacks_a_key_or_is_out_of_bounds_is_refused)
-{
-    static const struct {
-        const char *key, *value, *message;      /* NULL: the answer is valid */
-    } row[] = {
-        { "COLOUR", "red", NULL }, { "SERVER_TOKEN", NULL, WRONG_TOKEN },
-        { "SERVER_TOKEN", TOKEN, WRONG_TOKEN }, { "SERVER_TOKEN", "", WRONG_TOKEN },
-        { "SERVER_TOKEN", SERVER_TOKEN "0", WRONG_TOKEN }, { "SLURM_TF_ROLE", NULL, LACKS "SLURM_TF_ROLE" },
-        { "SLURM_TF_INDEX", NULL, LACKS "SLURM_TF_INDEX" },
-        { "SLURM_TF_INDEX", "-1", "SLURM_TF_INDEX" NOT "0 or more" },
-        { "SLURM_TF_INDEX", "", "SLURM_TF_INDEX" NOT "0 or more" },
-        { "SLURM_TF_INDEX", "5 ", "SLURM_TF_INDEX" NOT "0 or more" }, { "SLURM_TF_INDEX", "0", NULL },
-        { "SLURM_TF_INDEX", "2147483647", NULL },
-        { "SLURM_TF_INDEX", "2147483648", "SLURM_TF_INDEX" NOT "0 or more" },
-        { "SLURM_TF_ADDRESS", NULL, LACKS "SLURM_TF_ADDRESS" },
-        { "SLURM_TF_PORT", NULL, LACKS "SLURM_TF_PORT" },
-        { "SLURM_TF_PORT", "0", "SLURM_TF_PORT" NOT "1 to 65535" }, { "SLURM_TF_PORT", "1", NULL },
-        { "SLURM_TF_PORT", "65535", NULL }, { "SLURM_TF_PORT", "65536", "SLURM_TF_PORT" NOT "1 to 65535" },
-        { "SLURM_TF_PORT", "+1", "SLURM_TF_PORT" NOT "1 to 65535" }, { "STOP_GRACE", NULL, NULL },
-        { "STOP_GRACE", "", "STOP_GRACE" NOT "0 to 1000000" }, { "STOP_GRACE", "0", NULL },
-        { "STOP_GRACE", "-1", "STOP_GRACE" NOT "0 to 1000000" }, { "STOP_GRACE", "1000000", NULL },
-        { "STOP_GRACE", "1000001", "STOP_GRACE" NOT "0 to 1000000" },
-        { "TF_CONFIG", NULL, LACKS "TF_CONFIG" },
-    };
-
-    for (size_t i = 0; i < COUNT (row); i++) {
-        struct frame *frame = message_with (good, row[i].key, row[i].value);
-        struct errtext err = { "" };
-        struct answer answer;
-
-        assert_int_equal (answer_decode (&answer, frame, SERVER_TOKEN, &err),
-                          row[i].message ? -1 : 0);
-        assert_string_equal (err.text, row[i].message ? row[i].message : "");
-        frame_destroy (frame);
-    }
-}
-
 /* Another program that listens on srun's port cannot refuse a task on the rendezvous' behalf. */
 TEST (a_refusal_with_a_wrong_server_token_is_not_accepted)
 {
@@ -279,7 +234,7 @@ TEST (a_refusal_with_a_wrong_server_token_is_not_accepted)
     struct answer answer;
 
     assert_int_equal (answer_decode (&answer, frame, SERVER_TOKEN, &err), -1);
-    assert_string_equal (err.text, WRONG_TOKEN);
+    assert_string_equal (err.text, "the program that answers there is not this step's rendezvous");
     assert_false (answer.refused);
     frame_destroy (frame);
 }
@@ -333,51 +288,6 @@ TEST (tf_config_is_not_set_in_a_step_without_tensorflow)
 
     assert_string_equal (answer_next_variable (frame, NULL), "RANK=0");
     frame_destroy (frame);
-}
-
-TEST (a_value_of_the_users_stays_if_it_is_a_preference_or_numbers_the_only_task)
-{
-    /* clang-format off */
-    static const struct {
-        const char *variable;
-        bool one, several;      /* replaced in a step of one task, of several */
-        bool noticed;           /* and the user has to know it */
-    } row[] = {
-        { "RANK=0", false, true, true },
-        { "LOCAL_RANK=0", false, true, true },
-        { "GROUP_RANK=0", false, true, true },
-        { "KERAS_DISTRIBUTION_PROCESS_ID=", false, true, true },
-        { "TF_CONFIG={}", true, true, true },
-        { "WORLD_SIZE=1", true, true, true },
-        { "LOCAL_WORLD_SIZE=1", true, true, true },
-        { "MASTER_ADDR=", true, true, true },
-        { "MASTER_PORT=1", true, true, true },
-        { "KERAS_DISTRIBUTION_JOB_ADDRESSES=10.0.0.1:40000", true, true, true },
-        { "KERAS_DISTRIBUTION_NUM_PROCESSES=2", true, true, true },
-        { "JAX_COORDINATOR_ADDRESS=10.0.0.1:40000", true, true, true },
-        { "CUDA_VISIBLE_DEVICES=0", true, true, false },
-        { "SLURM_TF_ROLE=ps", true, true, false },
-        { "SLURM_NTASKS=2", true, true, false },
-        { "TORCHELASTIC_RESTART_COUNT=0", false, false, false },
-        { "JAX_LOCAL_DEVICE_IDS=0", false, false, false },
-        { "NCCL_SOCKET_IFNAME=eth", false, false, false },
-        { "GLOO_SOCKET_IFNAME=eth0", false, false, false },
-        { "PYTHONUNBUFFERED=", false, false, false },
-        { "NOTIFY_SOCKET=/run/x", false, false, false },
-    };
-    /* clang-format on */
-
-    for (size_t i = 0; i < COUNT (row); i++) {
-        const struct variable *variable = variable_find (row[i].variable);
-
-        assert_non_null (variable);
-        assert_int_equal (variable_replaces (variable, 1), row[i].one);
-        assert_int_equal (variable_replaces (variable, 3), row[i].several);
-        assert_int_equal (variable_is_noticed (variable, 3), row[i].noticed);
-        assert_int_equal (variable_is_noticed (variable, 1), row[i].one && row[i].noticed);
-    }
-    assert_null (variable_find ("KERAS_DISTRIBUTION_PROCESS_IDS=1"));
-    assert_null (variable_find ("KERAS_DISTRIBUTION_PROCESS=1"));
 }
 
 TEST (an_acknowledgement_has_this_string_and_no_other_message_is_one)

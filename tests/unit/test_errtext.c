@@ -6,27 +6,38 @@
 #include "unit.h"
 
 #include "common/errtext.h"
+#include "common/printable.h"
 
-TEST (a_users_text_is_quoted_and_escaped)
+TEST (lines_stay_lines)
 {
-    static const struct {
-        const char *text, *quoted;
-    } row[] = {
-        { "", "" },
-        { "ps,worker:2", "ps,worker:2" },
-        { "a b~", "a b~" },
-        { "\033[31mred", "\\x1b[31mred" },
-        { "two\nlines\r", "two\\x0alines\\x0d" },
-        { "\x7f\x80\xff", "\\x7f\\x80\\xff" },
-        { "\xc3\xa9", "\\xc3\\xa9" },
-    };
+    char text[] = "one\ntwo\33[A\r\n\nthree";
+
+    printable_make_lines (text);
+    assert_string_equal (text, "one\ntwo [A \n\nthree");
+}
+
+TEST (an_error_is_one_line_and_may_be_cut_within_a_character)
+{
+    struct errtext err;
+    char text[2010] = "";
+
+    errtext_set (&err, "%s: cannot open it", "/tmp/\33[2J\nsrun: error: all is well");
+    assert_string_equal (err.text, "/tmp/ [2J srun: error: all is well: cannot open it");
+    for (size_t i = 0; i < 1999; i += 3)
+        strcat (text, "\xe2\x82\xac");
+    errtext_set (&err, "x%s", text);
+    assert_int_equal (strlen (err.text), sizeof (err.text) - 1);
+    assert_string_equal (err.text + sizeof (err.text) - 5, "\x82\xac??");
+    errtext_set (&err, "%s", text + 1);
+    assert_int_equal (strspn (err.text, "?"), 2);
+}
+
+TEST (a_quotation_has_as_many_bytes_as_it_is_told)
+{
     struct quoted room;
 
-    for (size_t i = 0; i < COUNT (row); i++) {
-        assert_ptr_equal (text_quoted (&room, row[i].text, strlen (row[i].text)), room.text);
-        assert_string_equal (room.text, row[i].quoted);
-    }
-    assert_string_equal (text_quoted (&room, "a\0b", 3), "a\\x00b");
+    assert_ptr_equal (text_quoted (&room, "a\0b", 3), room.text);
+    assert_string_equal (room.text, "a\\x00b");
     assert_string_equal (text_quoted (&room, "worker", 4), "work");
 }
 

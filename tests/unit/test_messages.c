@@ -2,14 +2,16 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * The messages that have a table (protocol/fields.h): what is sent, byte by byte; what is refused, and how
- * that is said. And the keys of every message that hosts send each other, as message_keys.golden has them for
- * this FRAME_VERSION; tests/check-docs makes sure that no key of the code is missing there.
+ * that is said; messages.golden has what no table says. And the keys of every message that hosts send each
+ * other, as message_keys.golden has them for this FRAME_VERSION; tests/check-docs makes sure that no key of
+ * the code is missing there.
  *
  *     test_messages --update     write them into message_keys.golden
  */
 #include "config.h"
 
 #include "messages.h"
+#include "story.h"
 
 #include <limits.h>
 
@@ -112,6 +114,28 @@ static const struct supervisor_config full_supervisor_config = {
     .error_file = "/a b/w0.error.json", .tee = true, .role = "worker", .index = 0,
 };
 
+static const struct status full_status = {
+    .ended = true,
+    .report = { .kind = EXIT_REPORT_SIGNAL, .number = 9, .out_of_memory = true, .killed = true },
+    .life = {
+        3, 4, "it is in a container", 15, INT64_C (1700000000), 50, ADDRESS_USED,
+        { { { AF_INET, { 10, 0, 0, 2 } }, { AF_INET6, { 0xfd, [15] = 2 } } }, 2 },
+    },
+    .failure = { FAILURE_TEXT_LOG, "no libx.so", { CAUSE_LIBRARY, "libx.so" } },
+    .signs = {
+        .life = 4, .source = SIGNS_MESSAGES, .overdue = true, .stopped = true, .suspended = true,
+        .busy = true, .messages = 20, .log_grew = true, .silent_ms = 300000, .ago_ms = 360000,
+        .started_ms = 7000, .slowest_ms = 62000, .second_ms = 5000, .step = 1200, .status = "step 1200",
+        .traceback = "ValueError: NaN", .traceback_ms = 2500,
+        .traceback_lost = true, .aside = true,
+        .unanswered = {
+            { { AF_INET, { 10, 0, 0, 1 } }, 40001 }, { { AF_INET6, { 0xfd, [15] = 1 } }, 40002 },
+        },
+        .unanswered_count = 2,
+    },
+    .check = { .number = 6, .result = CHECK_PROGRAM, .text = "line", .sent = 21, .clock = 22, .rate = 23 },
+};
+
 static struct frame *sent_config (const struct rendezvous_config *config)
 {
     return fields_frame (&rendezvous_config_fields, config);
@@ -156,6 +180,20 @@ static struct frame *supervisor_config_full (void)
     return sent_supervisor_config (&full_supervisor_config);
 }
 
+/* It has not ended. */
+static struct frame *status_plain (void)
+{
+    struct status status = full_status;
+
+    status.ended = false;
+    return fields_frame (&status_fields, &status);
+}
+
+static struct frame *status_full (void)
+{
+    return fields_frame (&status_fields, &full_status);
+}
+
 /* Decode a frame, and encode what it was; NULL and err if it is refused. */
 
 static struct frame *registration_again (const struct frame *frame, struct errtext *err)
@@ -186,6 +224,36 @@ static struct frame *supervisor_config_again (const struct frame *frame, struct 
     return sent_supervisor_config (&config);
 }
 
+static struct frame *status_again (const struct frame *frame, struct errtext *err)
+{
+    struct status status;
+
+    memset (&status, 0xff, sizeof (status));
+    return status_decode (&status, frame, err) == 0 ? fields_frame (&status_fields, &status) : NULL;
+}
+
+static struct frame *goal_again (const struct frame *frame, struct errtext *err)
+{
+    struct goal goal;
+
+    return goal_decode (&goal, frame, SERVER_TOKEN, err) == 0 ? goal_encode (&goal, SERVER_TOKEN) : NULL;
+}
+
+/* What fields_encode () does not send is the same for every rank, or a variable of the program. */
+static struct frame *answer_again (const struct frame *frame, struct errtext *err)
+{
+    struct frame *again;
+    struct answer answer;
+
+    if (answer_decode (&answer, frame, SERVER_TOKEN, err) < 0)
+        return NULL;
+    again = frame_create ();
+    frame_add (again, "SERVER_TOKEN", SERVER_TOKEN);
+    fields_encode (&answer_fields, again, &answer);
+    frame_add (again, "TF_CONFIG", "%s", frame_get (frame, "TF_CONFIG"));
+    return again;
+}
+
 #define TOKENS "TOKEN=" TOKEN "\nSERVER_TOKEN=" SERVER_TOKEN "\n"
 #define HELLO "TOKEN=" TOKEN "\nRELEASE=" PACKAGE_VERSION "\nNODE=n5\n"
 #define RANK_17 \
@@ -195,6 +263,13 @@ static struct frame *supervisor_config_again (const struct frame *frame, struct 
     "FORK_SERVER=4711\nSLURMSTEPD=4700\nRANK=17\nNODE=n5\nNODE_INDEX=2\nSTEP=12.0\nADDRESS=10.0.0.1\n" \
     "PORT=60001\n" \
     TOKENS "STOP_GRACE=30\n"
+#define ACTIVITY \
+    "ASKED_SIGNAL=15\nASKED_AT=1700000000\n" \
+    "SIGNS=messages\nLIFE=4\nOVERDUE=1\nSTOPPED=1\nSUSPENDED=1\nBUSY=1\nMESSAGES=20\nLOG_GREW=1\n" \
+    "SILENT_MS=300000\nSIGN_AGO_MS=360000\nSTARTED_MS=7000\nSLOWEST_MS=62000\nSECOND_MS=5000\nSTEP=1200\n" \
+    "ASIDE=1\nSTATUS=step 1200\nTRACEBACK=ValueError: NaN\nTRACEBACK_MS=2500\nTRACEBACK_LOST=1\n" \
+    "UNANSWERED=10.0.0.1:40001\nUNANSWERED=[fd00::1]:40002\n" \
+    "CHECKED=6\nCHECK_RESULT=program\nCHECK_TEXT=line\nCHECK_SENT=21\nCHECK_CLOCK=22\nCHECK_RATE=23\n"
 
 static const struct message {
     const struct fields *fields;
@@ -232,9 +307,24 @@ static const struct message {
         "SPARE=1\nTASK_PORT=40001\nMASTER_PORT=50001\nPRINTS=1\nLOG=/a b/w0.log\n"
         "ERROR_FILE=/a b/w0.error.json\nWATCHDOG=300\nWATCHDOG_FIRST=1800\n"
         "WATCHDOG_AUTO=1\nWATCHDOG_GIVEN=1\nWATCHDOG_TURNS=7\nTEE=1\nROLE=worker\nINDEX=0\n",
+}, status = {
+    &status_fields, status_plain, status_full, status_again,
+    ACTIVITY,
+    "ENDED=signal\nNUMBER=9\nOUT_OF_MEMORY=1\nKILLED_AFTER=0\nREPORT=3\nENDED_LIFE=4\n"
+        "CANNOT_RESTART=it is in a container\nAGO_MS=50\nADDRESS_USED=yes\nPEER=10.0.0.2\nPEER=fd00::2\n"
+        "FAILURE=log\nFAILURE_TEXT=no libx.so\nCAUSE=library\nCAUSE_DETAIL=libx.so\n" ACTIVITY,
+}, goal = {
+    .again = goal_again,
+    .full_text = "SERVER_TOKEN=" SERVER_TOKEN "\nLIFE=3\nSTOP=ask\nEXIT_CODE=3\n",
+}, answer = {
+    .again = answer_again,
+    .full_text = "SERVER_TOKEN=" SERVER_TOKEN "\nSLURM_TF_ROLE=ps\nSLURM_TF_INDEX=5\n"
+        "SLURM_TF_ADDRESS=fd00::1\nSLURM_TF_PORT=40000\nSTOP_GRACE=30\nTF_CONFIG={}\n",
 };
 
-static const struct message *const messages[] = { &registration, &rendezvous_config, &supervisor_config };
+static const struct message *const messages[] = {
+    &registration, &rendezvous_config, &supervisor_config, &status,
+};
 
 TEST (a_message_has_these_strings_in_this_order)
 {
@@ -435,56 +525,92 @@ static void check_fields (const struct message *message, const struct fields *fi
     }
 }
 
+/* All but those of a status, some of which count as missing then. */
 TEST (each_key_that_is_missing_or_out_of_its_limits_is_refused_by_name)
 {
     for (size_t i = 0; i < COUNT (messages); i++)
-        check_fields (messages[i], messages[i]->fields);
+        if (messages[i] != &status)
+            check_fields (messages[i], messages[i]->fields);
 }
 
-/* What a table does not say. */
-TEST (a_message_that_contradicts_itself_is_refused)
+/* What a table does not say: stories. */
+
+static const struct message *told;
+static char told_lines[1024];
+
+static bool has_string (const struct frame *frame, const char *string)
 {
-    static const char contradicts[] = "numbers of a registration contradict each other";
-    static const char interface[] = "INTERFACE of a registration is not an interface";
-    static const char address[] = "ADDRESS of the supervisor's configuration is not an IPv4 or IPv6 address";
-    const struct {
+    for (const char *s = NULL; (s = frame_next (frame, s));)
+        if (strcmp (s, string) == 0)
+            return true;
+    return false;
+}
+
+/* What is sent again, and is another string, or missing; or why it is refused. Destroys the frame. */
+static void tell (struct frame *frame)
+{
+    struct errtext err = { "" };
+    struct frame *again = told->again (frame, &err);
+
+    if (!again)
+        story_result ("refused: %s", err.text);
+    for (const char *s = NULL; again && (s = frame_next (again, s));)
+        if (!has_string (frame, s))
+            story_result ("%s", s);
+    for (const char *s = NULL; again && (s = frame_next (frame, s));) {
+        char key[64];
+
+        snprintf (key, sizeof (key), "%.*s", (int)strcspn (s, "="), s);
+        if (!frame_has (again, key))
+            story_result ("no \"%s\"", key);
+    }
+    frame_destroy (again);
+    frame_destroy (frame);
+}
+
+static bool choose (char *event)
+{
+    static const struct {
+        const char *name;
         const struct message *message;
-        const char *key, *value, *refusal;
     } row[] = {
-        { &registration, "COLOUR", "red", "" }, { &registration, "", "", "" },
-        { &registration, "TASKS", "63", contradicts }, { &registration, "TASKS", "1048576", "" },
-        { &registration, "RANK", "15", contradicts }, { &registration, "RANK", "16", "" },
-        { &registration, "RANK", "63", "" }, { &registration, "RANK", "64", contradicts },
-        { &registration, "RANK", "05", contradicts }, { &registration, "RANK", "017", "" },
-        { &registration, "COMPONENT_FIRST", "17", contradicts },
-        { &registration, "COMPONENT_FIRST", "0", "" },
-        { &registration, "COMPONENT_TASKS", "49", contradicts },
-        { &registration, "COMPONENT_TASKS", "1", contradicts }, { &registration, "COMPONENT_TASKS", "2", "" },
-        { &registration, "NODE_INDEX", "63", "" }, { &registration, "NODE_INDEX", "64", contradicts },
-        { &registration, "PORT", NULL, "a registration lacks PORT" },
-        { &registration, "ERROR", "no port", "" },
-        { &registration, "ADDRESS", "n1", "ADDRESS of a registration is not an IPv4 or IPv6 address" },
-        { &registration, "ADDRESS", "fd00::1", "" },
-        { &registration, "INTERFACE", NULL, "" }, { &registration, "INTERFACE", "", interface },
-        { &registration, "INTERFACE", "eth0", interface },
-        { &registration, "INTERFACE", "eth0 other up 10.1.0.5/33", interface },
-        { &registration, "INTERFACE", "\033[2J other up 10.1.0.5/16", interface },
-        { &registration, "INTERFACE", "eth0 other up - and more", "" },
-        { &rendezvous_config, "COLOUR", "red", "" }, { &rendezvous_config, "LISTS", "worker", "" },
-        { &rendezvous_config, "LIST", NULL, "" },
-        /* Without its first key, nothing of a part counts. */
-        { &rendezvous_config, "RESTART", NULL, "" }, { &rendezvous_config, "WATCHDOG", NULL, "" },
-        { &supervisor_config, "COLOUR", "red", "" }, { &supervisor_config, "RANKS", "x", "" },
-        { &supervisor_config, "ADDRESS", "", address },
-        { &supervisor_config, "ADDRESS", "10.0.0.1:1", address },
-        { &supervisor_config, "ADDRESS", "fd00::1", "" },
-        { &supervisor_config, "TEE", NULL, "" },
+        { "registration", &registration }, { "configuration of srun", &rendezvous_config },
+        { "configuration of a supervisor", &supervisor_config }, { "status", &status }, { "goal", &goal },
+        { "answer", &answer },
     };
 
     for (size_t i = 0; i < COUNT (row); i++)
-        assert_string_equal (refusal (row[i].message, changed (row[i].message, row[i].key, row[i].value)),
-                             row[i].refusal);
+        if (story_begins (&event, row[i].name)) {
+            told = row[i].message;
+            snprintf (told_lines, sizeof (told_lines), "%s",
+                      *event ? story_unescape (event) : told->full_text);
+            if (*event)
+                tell (message_with (told_lines, NULL, NULL));
+            return true;
+        }
+    return false;
 }
+
+static void play (char *event)
+{
+    if (choose (event))
+        return;
+    if (story_begins (&event, "no"))
+        tell (message_with (told_lines, event, NULL));
+    else {
+        const char *key = strsep (&event, "=");
+
+        if (!event)
+            story_unknown (key);
+        tell (message_with (told_lines, key, story_unescape (event)));
+    }
+}
+
+static void end (void)
+{
+}
+
+STORIES (GOLDEN, play, end)
 
 /* A task with an error has no port, whatever it says. */
 TEST (the_port_of_a_task_with_an_error_is_not_sent)
@@ -527,6 +653,27 @@ TEST (at_most_interface_max_interfaces_are_decoded)
     frame = registration_encode (&rank, TOKEN);
     frame_add (frame, "INTERFACE", "ib1 infiniband up 10.2.0.5/16");
     assert_string_equal (refusal (&registration, frame), "INTERFACE of a registration is not an interface");
+}
+
+TEST (a_list_of_addresses_is_bounded)
+{
+    static const struct {
+        const char *key, *value, *error;
+        int most;
+    } row[] = {
+        { "PEER", "10.0.0.1", "PEER of a life report is not an IPv4 or IPv6 address", LIFE_PEERS_MOST },
+        { "UNANSWERED", "10.0.0.1:1", "UNANSWERED of activity is not an address with its port",
+          SIGNS_MOST_UNANSWERED },
+    };
+
+    for (size_t i = 0; i < COUNT (row); i++)
+        for (int more = 0; more < 2; more++) {
+            struct frame *frame = message_with ("ENDED=hung\nREPORT=1\nSIGNS=none\nLIFE=5\n", NULL, NULL);
+
+            for (int j = 0; j < row[i].most + more; j++)
+                frame_add (frame, row[i].key, "%s", row[i].value);
+            assert_string_equal (refusal (&status, frame), more ? row[i].error : "");
+        }
 }
 
 /* Fill the text with `length` times `c`. */
@@ -602,31 +749,13 @@ static const struct answer full_answer = {
     .numbered = true, .numbers = NUMBERS, .numbers_length = sizeof (NUMBERS),
 };
 
-static const struct status full_status = {
-    .ended = true,
-    .report = { .kind = EXIT_REPORT_SIGNAL, .number = 9, .out_of_memory = true,
-                .killed = true },
-    .life = { 2, 1, "reason", 15, 1, 1, ADDRESS_USED, { { { AF_INET, { 10, 0, 0, 1 } } }, 1 } },
-    .failure = { FAILURE_TEXT_LOG, "line", { CAUSE_LIBRARY, "libx.so" } },
-    .signs = {
-        .life = 1, .source = SIGNS_MESSAGES, .overdue = true, .stopped = true, .suspended = true,
-        .busy = true, .messages = 1,
-        .log_grew = true, .aside = true, .silent_ms = 1, .ago_ms = 1, .status = "step 1",
-        .started_ms = 1, .slowest_ms = 1, .second_ms = 1, .step = 1, .traceback = "line", .traceback_ms = 1,
-        .traceback_lost = true,
-        .unanswered = { { { AF_INET, { 10, 0, 0, 1 } }, 1 } },
-        .unanswered_count = 1,
-    },
-    .check = { .number = 1, .result = CHECK_PROGRAM, .text = "line", .sent = 1, .clock = 1, .rate = 1 },
-};
-
 /* As the task gets it. */
-static struct frame *answer_frame (const struct answer *answer)
+static struct frame *answer_frame (const struct answer *sent)
 {
     struct answer_message message;
     struct frame *frame;
 
-    assert_int_equal (answer_encode (&message, answer, SERVER_TOKEN), 0);
+    assert_int_equal (answer_encode (&message, sent, SERVER_TOKEN), 0);
     frame = frame_join (message.part, ANSWER_PARTS);
     answer_message_clear (&message);
     return frame;
@@ -722,7 +851,7 @@ static char *find_heading (char *text)
 
 TEST (the_keys_are_those_that_this_version_has_had_from_its_first_release)
 {
-    char *golden = file_text (GOLDEN), *heading = find_heading (golden), *now = recorded_now ();
+    char *golden = file_text (KEYS), *heading = find_heading (golden), *now = recorded_now ();
     char *section = heading ? strchr (heading, '\n') + 1 : NULL;
 
     if (!section || strncmp (section, now, strlen (now)) != 0
@@ -738,7 +867,7 @@ TEST (the_keys_are_those_that_this_version_has_had_from_its_first_release)
 /* Replace the section of this version, or add it. */
 static int update (void)
 {
-    char *golden = file_text (GOLDEN), *heading = find_heading (golden), *now = recorded_now ();
+    char *golden = file_text (KEYS), *heading = find_heading (golden), *now = recorded_now ();
     char *rest = heading ? strstr (heading, "\n\n") : NULL;
     FILE *file;
 
@@ -747,8 +876,8 @@ static int update (void)
                  "FRAME_VERSION in util/protocol/frame.h has to go up\n", FRAME_VERSION);
         return 1;
     }
-    if (!(file = fopen (GOLDEN, "we"))) {
-        perror (GOLDEN);
+    if (!(file = fopen (KEYS, "we"))) {
+        perror (KEYS);
         return 1;
     }
     fprintf (file, "%.*s%sversion %d, " NOT_RELEASED "\n%s%s",

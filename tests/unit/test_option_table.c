@@ -5,15 +5,10 @@
 
 #include "unit.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "common/option_table.h"
 #include "common/value.h"
 
 #define MAX_TEXT 512
-/* In messages about times. */
-#define TIME "seconds, as in 300, 5m or 5:00"
 
 /* Call the function for each option that has a list of words and no other values. */
 static void for_each_choice (void (*check) (const struct option_definition *d, enum option_id option))
@@ -186,101 +181,6 @@ TEST (other_words_for_yes_and_no)
         refused_as_none (OPTION_STOP, no[i], no[i], NULL);
     }
     assert_int_equal (option_word (OPTION_SHOW, "json", NULL), SHOW_JSON);
-}
-
-TEST (blanks_beside_commas_are_not_a_part_of_a_value)
-{
-    static const struct {
-        enum option_id option;
-        const char *text, *value;
-    } row[] = {
-        { OPTION_TASKS, "ps, worker:2", "ps,worker:2" },
-        { OPTION_TASKS_PER_NODE, " \tps\t ,  worker ", "ps,worker" },
-        { OPTION_NETWORK, "10.1.0.0/16, ib0", "10.1.0.0/16,ib0" },
-        { OPTION_PORTS, "30000-30999, 31000", "30000-30999,31000" },
-        { OPTION_FRAMEWORKS, "tf, torch", "tf,torch" },
-        { OPTION_RESTART, "3, any", "3,any" },
-        { OPTION_WATCHDOG, "5m, 30m", "5m,30m" },
-        { OPTION_TASKS, "ps worker, ,", "ps worker,," },
-        { OPTION_TASKS, "", "" },
-        { OPTION_TASKS, "  ", "" },
-        { OPTION_LOG_DIR, "runs, old/x ", "runs, old/x " },
-    };
-
-    for (size_t i = 0; i < COUNT (row); i++) {
-        char *copy = option_copy (row[i].option, row[i].text);
-
-        assert_string_equal (copy, row[i].value);
-        free (copy);
-    }
-}
-
-/* Each row whose values are more than a list of words has a line here. */
-TEST (the_other_values)
-{
-    static const struct {
-        enum option_id option;
-        const char *good, *bad, *message;
-    } row[] = {
-        { OPTION_TASKS, "ps,worker:rest", "ps:0",
-          "item 1, \"ps:0\": a count is a number from 1 to 65535, or \"rest\"" },
-        { OPTION_TASKS_PER_NODE, "none", "ps,", "item 2 is empty; a list is ROLE[:COUNT],..." },
-        { OPTION_NETWORK, "10.1.0.0/16,ib0", "10.0.0.1",
-          "\"10.0.0.1\" is an address; a network has a prefix length, as in 10.1.0.0/16" },
-        { OPTION_PORTS, "reserved", "2-1",
-          "\"2-1\" has privileged ports; the lowest port that a "
-          "user's program can bind is 1024" },
-        { OPTION_LOG_DIR, "/x", "", "the name of a directory is needed" },
-        { OPTION_LOG_DIR, "%j", "a\nb", "the name of the directory has a newline" },
-        { OPTION_LOG_DIR, "/x/%j.%s/%4a/100%/%%q", "/x/%q",
-          "%q is not a pattern of it; %j, %s, %J, %x, %u, %A, %a and %N are, and %%q is \"%q\"" },
-        { OPTION_LOG_DIR, "/x/\\%q", "%3t",
-          "%t is not a pattern of it; %j, %s, %J, %x, %u, %A, %a and %N are, and %%t is \"%t\"" },
-        { OPTION_LOG_DIR, "./~", "~anna/x", "the shell does not replace ~ here; an absolute path is needed" },
-        { OPTION_LOG_DIR, "%j", "a/$SLURM_JOB_ID",
-          "the shell does not replace $SLURM_JOB_ID here; write its value, or a pattern such as %j" },
-        { OPTION_LOG_DIR, "%u", "${USER}/b",
-          "the shell does not replace ${USER} here; write its value, or a pattern such as %j" },
-        { OPTION_FRAMEWORKS, "jax,torch", "tf,cntk", NULL /* parse.golden */ },
-        { OPTION_TIMEOUT, "60", "0", "\"0\" is not a time from 1 to 604800 " TIME },
-        { OPTION_RESTART, "3,any", "3,all",
-          "\"3,all\" is not a number of restarts from 0 to 1000, "
-          "or one followed by \",any\", and by \",total=M\" with a number from the first one to 10000" },
-        { OPTION_RESTART, "3,total=3,any", "3,total=2",
-          "\"3,total=2\" is not a number of restarts from 0 to 1000, "
-          "or one followed by \",any\", and by \",total=M\" with a number from the first one to 10000" },
-        { OPTION_WATCHDOG, "auto,1800", "0,60",
-          "\"0,60\" is not \"auto\", a time from 0 to 604800 " TIME ", or two, as in 300,1800" },
-        { OPTION_RESTART_BACKOFF, "1", "0", "\"0\" is not a time from 1 to 604800 " TIME },
-        { OPTION_STOP_GRACE, "0", "x", "\"x\" is not a time from 0 to 604800 " TIME },
-        { OPTION_EVAL_GRACE, "604800", "-1", "\"-1\" is not a time from 0 to 604800 " TIME },
-        { OPTION_FAIL_GRACE, "0", "604801", "\"604801\" is not a time from 0 to 604800 " TIME },
-        { OPTION_LOST_AFTER, "5", "4", "\"4\" is not a time from 5 to 604800 " TIME },
-        { OPTION_REQUEUE, "10m", "soon", "\"soon\" is not a time from 0 to 604800 " TIME },
-        { OPTION_USER_NOTIFY, "bin/notify", "", "a program is needed, such as ~/bin/notify, or none" },
-        { OPTION_ROLES, "a,b", "a:2",
-          "names separated by commas are needed, as in "
-          "roles=tester,logger" },
-        { OPTION_ROLES, "spares", "a,spare", "\"spare\" is a task without a role; choose another name" },
-        { OPTION_RENDEZVOUS_PORTS, "40000-40999", "x",
-          "\"x\" is not a range of ports; a range is "
-          "LOW-HIGH, as in 30000-30999" },
-        { OPTION_PREFLIGHT, "files,/opt/check,timeout=2m,warn", "fils",
-          "\"fils\" is not an item; use no, or some of yes, files, clock, gpus, links, warn, the absolute "
-          "path of a program and timeout=SECONDS, separated by commas; did you mean \"files\"?" },
-        { OPTION_NOTIFY, "/opt/notify", "logger", "the absolute path of a program is needed" },
-        { OPTION_LIBEXECDIR, "/opt/tf", "lib", "an absolute path is needed" },
-    };
-    bool has_row[OPTION_COUNT] = { false };
-
-    for (size_t i = 0; i < COUNT (row); i++) {
-        has_row[row[i].option] = true;
-        assert_int_equal (option_check (row[i].option, row[i].good, NULL), 0);
-        refused (row[i].option, row[i].bad, row[i].message);
-    }
-    for (int i = 0; i < OPTION_COUNT; i++)
-        if (option_table[i].check && !has_row[i])
-            fail_msg ("no row for %s", option_table[i].usage);
 }
 
 /* Arguments in plugstack.conf. */

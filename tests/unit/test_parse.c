@@ -19,16 +19,23 @@
 #include "common/option_table.h"
 #include "common/pattern.h"
 #include "common/port.h"
+#include "common/printable.h"
 #include "common/proxy.h"
 #include "common/rules.h"
 #include "common/tasklist.h"
 #include "common/value.h"
+#include "common/variables.h"
 #include "launch/cgroup_conf.h"
 #include "launch/private_mount.h"
 #include "network/selection.h"
+#include "protocol/contact.h"
+#include "protocol/failure_text.h"
+#include "protocol/frame.h"
 #include "rendezvous/layout.h"
+#include "run/slurm_facts.h"
 #include "run/srun_help.h"
 #include "run/srun_words.h"
+#include "submission.h"
 
 /* With a message. */
 static bool is_read (int rc, const struct errtext *err)
@@ -362,6 +369,39 @@ static void read_number (char *text)
     story_result ("\"%s\"", rest);
 }
 
+/* The options whose values the stories have. */
+static bool has_story[OPTION_COUNT];
+
+/* "NAME VALUE": the name, which is one of a user or a site. */
+static enum option_id option_named (char **text)
+{
+    const char *name = strsep (text, " ");
+
+    for (int i = 0; i < OPTION_COUNT; i++)
+        if (strcmp (option_table[i].name ? option_table[i].name : option_table[i].site, name) == 0)
+            return (enum option_id)i;
+    story_unknown (name);
+}
+
+static void check_option (char *text)
+{
+    enum option_id option = option_named (&text);
+    struct errtext err;
+
+    has_story[option] = true;
+    if (is_read (option_check (option, text ? text : "", &err), &err))
+        story_result ("valid");
+}
+
+static void copy_value (char *text)
+{
+    enum option_id option = option_named (&text);
+    char *copy = option_copy (option, text ? text : "");
+
+    story_result ("\"%s\"", copy);
+    free (copy);
+}
+
 /* Names with patterns. */
 
 /* clang-format off */
@@ -432,6 +472,90 @@ static void read_script (char *text)
 static void read_mount (char *text)
 {
     say (private_mount_is_named (text, "4711"));
+}
+
+static void tell_facts (const struct slurm_facts *facts)
+{
+    assert_true (facts->known);
+    if (facts->ports.count)
+        story_result ("ports %d-%d", facts->ports.range[0].low, facts->ports.range[0].high);
+    story_result ("waits %d s", facts->wait_time);
+    story_result ("kills after %d s", facts->kill_wait);
+    if (facts->appends_output)
+        story_result ("appends");
+    if (facts->signals_only_children)
+        story_result ("signals only children");
+}
+
+static void read_scontrol (char *text)
+{
+    struct slurm_facts facts;
+
+    slurm_facts_read_text (&facts, text);
+    tell_facts (&facts);
+}
+
+/* "SLURM.CONF / CGROUP.CONF"; the second one may be missing. */
+static void read_slurm_files (char *text)
+{
+    const char *dir = new_directory (), *path = path_in (dir, "slurm.conf");
+    char *slash = strstr (text, " / ");
+    struct slurm_facts facts;
+
+    if (slash) {
+        *slash = '\0';
+        write_file (path_in (dir, "cgroup.conf"), slash + strlen (" / "));
+    }
+    write_file (path, text);
+    slurm_facts_read_files (&facts, path);
+    tell_facts (&facts);
+}
+
+/* "WORD;WORD...", the first `options` of which are the command and its options. */
+static void tell_submission (char *words, size_t options)
+{
+    char *argument[64];
+    struct cmdline line = { 0, argument };
+    struct submission submission;
+
+    while (words)
+        line.text[line.count++] = strsep (&words, ";");
+    submission_parse (&submission, &line, options);
+    if (submission.tasks)
+        story_result ("%d tasks", submission.tasks);
+    if (submission.tasks_per_node)
+        story_result ("%d a node", submission.tasks_per_node);
+    if (submission.runs_once)
+        story_result ("runs once");
+    if (submission.dies_with_node)
+        story_result ("dies with its node");
+}
+
+static char batch[512];
+
+static void set_batch (char *text)
+{
+    snprintf (batch, sizeof (batch), "%s", text);
+}
+
+/* sbatch OPTIONS SCRIPT -n 99 */
+static void submit (char *options)
+{
+    char words[512];
+    size_t count = 2;
+
+    for (const char *p = options; *p; p++)
+        count += *p == ';';
+    snprintf (words, sizeof (words), "/usr/bin/sbatch;%s;%s;-n;99", *options ? options : "-Q",
+              file_with (batch));
+    tell_submission (words, count);
+}
+
+static void read_command (char *text)
+{
+    size_t options = (size_t)story_number (&text);
+
+    tell_submission (text, options);
 }
 
 /* Lines of srun's help, of several releases. */
@@ -547,6 +671,81 @@ static void exempt_hosts (char *text)
     }
 }
 
+/* What srun tells its tasks. */
+
+/* "V" is the version of the protocol. */
+static void read_contact (char *text)
+{
+    bool ours = *text == 'V';
+    struct contact contact;
+    struct errtext err;
+    char version[16] = "", whole[512], *again;
+
+    if (ours)
+        snprintf (version, sizeof (version), "%d", FRAME_VERSION);
+    snprintf (whole, sizeof (whole), "%s%s", version, text + ours);
+    if (!is_read (contact_decode (&contact, whole, &err), &err))
+        return;
+    story_result ("port %d", contact.port);
+    story_result ("%s", contact.token);
+    story_result ("%s", contact.server_token);
+    story_result ("%d s", contact.timeout);
+    if (contact.hold)
+        story_result ("hold");
+    story_result ("ask %d", (int)contact.ask);
+    if (contact.second_port)
+        story_result ("second port");
+    if (contact.own_name)
+        story_result ("own name");
+    story_result ("ports %s", contact.ports);
+    again = contact_encode (&contact);
+    if (ours)
+        assert_string_equal (again, whole);
+    free (again);
+}
+
+/* "NAME=VALUE", which the user has set, and so may spank-tf. */
+static void find_variable (char *text)
+{
+    const struct variable *found = variable_find (text);
+
+    if (!found) {
+        story_result ("none of these");
+        return;
+    }
+    story_result (variable_replaces (found, 1)   ? "replaced"
+                  : variable_replaces (found, 3) ? "replaced in a step of several"
+                                                 : "stays");
+    if (variable_is_noticed (found, 3))
+        story_result ("noticed");
+    assert_int_equal (variable_is_noticed (found, 1),
+                      variable_replaces (found, 1) && variable_is_noticed (found, 3));
+}
+
+/* What is printed of texts of others. */
+
+static void quote (char *text)
+{
+    struct quoted room;
+
+    story_result ("\"%s\"", text_quoted (&room, text, strlen (text)));
+}
+
+static void make_line (char *text)
+{
+    printable_make_line (text);
+    quote (text);
+}
+
+static void read_error (char *text)
+{
+    struct failure_text failure;
+
+    memset (&failure, 0xff, sizeof (failure));
+    failure_text_set (&failure, FAILURE_TEXT_LOG, text, strlen (text));
+    story_result ("%s", failure.source == FAILURE_TEXT_NONE ? "nothing" : failure.text);
+}
+
 static const struct {
     const char *kind;
     void (*read) (char *text);
@@ -580,9 +779,21 @@ static const struct {
     { "cgroup.conf", read_cgroup_conf },
     { "script", read_script },
     { "mount", read_mount },
+    { "scontrol", read_scontrol },
+    { "slurm.conf", read_slurm_files },
+    { "batch", set_batch },
+    { "sbatch", submit },
+    { "command", read_command },
     { "srun", read_srun },
     { "variables", set_variables },
     { "exempt", exempt_hosts },
+    { "option", check_option },
+    { "without-blanks", copy_value },
+    { "contact", read_contact },
+    { "variable", find_variable },
+    { "line", make_line },
+    { "quoted", quote },
+    { "error", read_error },
 };
 
 static void play (char *event)
@@ -602,6 +813,13 @@ static void end (void)
 }
 
 STORIES (GOLDEN, play, end)
+
+TEST (each_option_whose_values_are_more_than_words_has_a_story)
+{
+    for (int i = 0; i < OPTION_COUNT; i++)
+        if (option_table[i].check && !has_story[i])
+            fail_msg ("none for %s", option_table[i].usage);
+}
 
 /* What a story cannot tell: buffers that are too small, and a list that is long. */
 
@@ -658,4 +876,22 @@ TEST (an_option_is_there_by_its_whole_name)
     assert_false (srun_help_has (help, "ntask"));
     assert_false (srun_help_has (help, "mem"));
     free (help);
+}
+
+TEST (without_slurms_files_nothing_is_known)
+{
+    struct slurm_facts facts;
+
+    slurm_facts_read_files (&facts, "/nowhere/slurm.conf");
+    assert_false (facts.known);
+    slurm_facts_read_files (&facts, NULL);
+    assert_false (facts.known);
+}
+
+TEST (this_process_has_a_command_line)
+{
+    struct submission submission;
+
+    submission_read (&submission);
+    assert_int_equal (submission.tasks, 0);
 }
