@@ -249,7 +249,8 @@ static int end_story (void **unused __attribute__ ((unused)))
 {
     if (line)
         fprintf (stderr, "%s, line %d: the story ends here\n", path, line);
-    end ();
+    if (end)
+        end ();
     return 0;
 }
 

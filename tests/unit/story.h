@@ -17,8 +17,8 @@
 #include "unit.h"
 
 /*
- * The stories of the file are tests. play () gets an event, which it may change; end () is called after the
- * last one, also if the story has failed.
+ * The stories of the file are tests. play () gets an event, which it may change; end (), unless it is NULL,
+ * is called after the last one, also if the story has failed.
  */
 #define STORIES(path, play, end) \
     UNIT_REGISTER (stories) \

@@ -7,9 +7,7 @@
 
 #include "messages.h"
 
-#include "protocol/fields.h"
 #include "protocol/goal.h"
-#include "protocol/hello.h"
 #include "protocol/status.h"
 
 #define HELLO "TOKEN=" TOKEN "\nRELEASE=" PACKAGE_VERSION "\nNODE=n5\n"
@@ -30,33 +28,6 @@ TEST (the_rank_of_a_first_message_is_one_of_the_step)
         assert_int_equal (status_rank (frame, 8), row[i].rank);
         frame_destroy (frame);
     }
-}
-
-/* The reader decides what a missing key means, because task and srun may differ in version. */
-TEST (a_hello_says_who_speaks)
-{
-    static const char *const key[] = { "TOKEN", "RELEASE", "NODE", "COLOUR" };
-    const struct hello task = { .token = TOKEN, .node = "n5", .release = PACKAGE_VERSION };
-    struct frame *frame = frame_create ();
-    struct hello hello;
-
-    fields_encode (&hello_fields, frame, &task);
-    assert_string_equal (message_text (frame), HELLO);
-    for (size_t i = 0; i < COUNT (key); i++) {
-        frame = message_with (HELLO, key[i], NULL);
-        frame_add (frame, "COLOUR", "red");
-        assert_int_equal (fields_decode (&hello_fields, &hello, frame, NULL), 0);
-        assert_true (i == 0 ? !hello.token : strcmp (hello.token, TOKEN) == 0);
-        assert_true (i == 1 ? !hello.release : strcmp (hello.release, PACKAGE_VERSION) == 0);
-        assert_true (i == 2 ? !hello.node : strcmp (hello.node, "n5") == 0);
-        assert_false (hello.reconnects);
-        frame_destroy (frame);
-    }
-    frame = message_with (HELLO "NODE=n6\nRECONNECTS=1\n", NULL, NULL);
-    assert_int_equal (fields_decode (&hello_fields, &hello, frame, NULL), 0);
-    assert_true (hello.reconnects);
-    assert_string_equal (hello.node, "n5");
-    frame_destroy (frame);
 }
 
 TEST (the_first_message_of_a_supervisor_says_which_rank_reconnects)

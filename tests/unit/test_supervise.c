@@ -375,8 +375,4 @@ static void play_event (char *event)
     settle ();
 }
 
-static void end_task (void)
-{
-}
-
-STORIES (GOLDEN, play_event, end_task)
+STORIES (GOLDEN, play_event, NULL)
