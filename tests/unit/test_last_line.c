@@ -1,7 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * A file system that hangs is simulated: open () and unlink () of the child are wrapped.
+ * Which files are read; parse.golden has what is found in them. A file system that hangs is simulated:
+ * open () and unlink () of the child are wrapped.
  */
 #include "config.h"
 
@@ -16,9 +17,6 @@
 #include "common/deadline.h"
 #include "protocol/supervisor_config.h"
 #include "supervise/last_line.h"
-
-#define TEN "0123456789"
-#define HUNDRED TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN
 
 static bool hangs;
 static pid_t self;
@@ -108,42 +106,6 @@ static void check (enum failure_text_source source, const char *expected)
     assert_int_equal (text.source, source);
 }
 
-TEST (the_last_line_that_is_not_blank_is_found)
-{
-    static const struct {
-        const char *bytes, *text;
-    /* clang-format off */
-    } row[] = {
-        { "", "" }, { "\n", "" }, { " \n\t\r\n\n", "" },
-        { "one", "one" }, { "one\n", "one" }, { "one\ntwo", "two" }, { "one\ntwo\n", "two" },
-        { "one\n\n \n", "one" }, { "one\r\ntwo\r\n", "two" }, { "  indented  \n", "indented" },
-        /* What stands in front of a step's output is no output, nor is that of the step before. */
-        { "one\nspank_tf: step 12.1\n", "" }, { "spank_tf: step 12.1\n \n", "" },
-        { "one\nspank_tf: step 12.1\ntwo\n", "two" },
-        { "one\nspank_tf: step 12.1, restart 1, 2026-11-25T14:02:11+01:00\n", "" },
-        { "one\nspank_tf: step 12.1: asked to end (SIGTERM) at 2026-11-25T14:02:11+01:00\n", "one" },
-        { "one\nspank_tf: step 12.1: asked nothing\n", "spank_tf: step 12.1: asked nothing" },
-        { "spank_tf: step 12.1: it failed\n", "spank_tf: step 12.1: it failed" },
-        { "spank_tf: step \n", "spank_tf: step" }, { "10/100\r20/100\r", "20/100" }, { "\nx", "x" },
-        { "x\n\x80\x80\n", "x" },
-        /* What only a terminal would show, and what names a process. */
-        { "\033[1;31mred\033[0m\n\033[0m\n", "red" }, { "\033]8;;https://x\alink\033]8;;\a", "link" },
-        { "\033]8;;https://x\033\\link\n", "link" }, { "one\n\033[31", "one" }, { "\033", "" },
-        { "one\033]8;;\ntwo\033]8;\n", "two" }, { "[rank1]: one\n", "one" },
-        { "[default0]:[rank0]:one", "one" },
-        { "[1/10] one\n", "[1/10] one" }, { "[rank1]: \n", "" },
-    };
-    /* clang-format on */
-
-    for (size_t i = 0; i < COUNT (row); i++) {
-        struct failure_text text = last_line_words (&failed, row[i].bytes, strlen (row[i].bytes)).text;
-
-        assert_int_equal (text.source, *row[i].text ? FAILURE_TEXT_LOG : FAILURE_TEXT_NONE);
-        if (*row[i].text)
-            assert_string_equal (text.text, row[i].text);
-    }
-}
-
 TEST (of_a_program_that_hung_the_stack_is_read)
 {
     struct failure_text text;
@@ -156,77 +118,6 @@ TEST (of_a_program_that_hung_the_stack_is_read)
     assert_string_equal (text.text, "train.py:10 <module>");
     write_file (log_file, "loss 0.3\n");
     assert_int_equal (last_line_read (&hung, log_file, error_file).text.source, FAILURE_TEXT_NONE);
-}
-
-TEST (the_exception_with_whose_traceback_a_log_ends_is_found)
-{
-#define BACK "Traceback (most recent call last):\n  File \"train.py\", line 3, in <module>\n"
-    static const struct {
-        const char *log, *text; /* NULL: none is found */
-    } row[] = {
-        { "epoch 1\n" BACK "ValueError: NaN in the loss\n", "ValueError: NaN in the loss" },
-        { BACK "ValueError: NaN in the loss", "ValueError: NaN in the loss" },
-        { BACK "jax.errors.JaxRuntimeError: one\n  two\nW1125 15:17:43 pjrt\n",
-          "jax.errors.JaxRuntimeError: one" },
-        { BACK "ValueError\n\nDuring handling of the above exception, another exception occurred:\n\n" BACK
-               "KeyError: 1\n",
-          "KeyError: 1" },
-        { BACK "ValueError: caught\nepoch 2\n", NULL },
-        { BACK "ValueError: old\nspank_tf: step 1.0\n", NULL },
-        { "spank_tf: step 1.0\n" BACK "ValueError\n", "ValueError" },
-        { BACK, NULL },
-        { "ValueError\n", NULL },
-        { "", NULL },
-    };
-
-    for (size_t i = 0; i < COUNT (row); i++) {
-        struct last_words words = last_line_running (row[i].log, strlen (row[i].log));
-
-        assert_int_equal (words.exception.source, row[i].text ? FAILURE_TEXT_LOG : FAILURE_TEXT_NONE);
-        if (!row[i].text)
-            continue;
-        assert_string_equal (words.exception.text, row[i].text);
-        assert_memory_equal (row[i].log + words.traceback, BACK, 9);
-    }
-}
-
-TEST (the_message_of_an_error_file_is_found)
-{
-    static const struct {
-        const char *json, *text; /* NULL: none is found */
-        /* clang-format off */
-    } row[] = {
-        { "{\"message\": {\"message\": \"ValueError: no\", \"extraInfo\": {\"py_callstack\": \"T\"}}}",
-          "ValueError: no" },
-        { "{\"message\": \"text\"}", "text" }, { " {\n\"message\" :\t\"text\"", "text" },
-        { "{\"message\":{\"message\":\"a\\nb \\u00e9\\u4e2d \\ud83d\\ude00 \\\"q\\\" \\\\ \\/\"",
-          "a b ?? ? \"q\" \\ /" },
-        { "{\"message\": \"\\u001b[2J\\u0000x\"}", "[2J x" }, { "{\"message\": \"caf\xc3\xa9\"}", "caf?" },
-        { "{\"message\": \"" HUNDRED HUNDRED "x and more",
-          HUNDRED TEN TEN TEN TEN TEN TEN TEN TEN TEN "0123456..." },
-        { "", NULL }, { "{", NULL }, { "{}", NULL }, { "\"message\"", NULL }, { " \"text\"", NULL },
-        { "{\"message\"", NULL }, { "{\"message\": ", NULL }, { "{\"message\": \"", NULL },
-        { "{\"message\": \"cut", NULL }, { "{\"message\": \"cut\\", NULL },
-        { "{\"message\": \"cut\\u12\"}", NULL },
-        { "{\"message\": \"x\\uzzzz\"}", NULL }, { "{\"message\": \"\"}", NULL },
-        { "{\"message\": 3}", NULL },
-        { "{\"message\": null}", NULL }, { "{\"message\": {}}", NULL },
-        { "{\"message\": {\"text\": \"x\"}}", NULL },
-        { "{\"message\": {\"message\": {\"message\": \"x\"}}}", NULL }, { "{\"messages\": \"x\"}", NULL },
-        { "[\"message\", \"x\"]", NULL },
-    };
-    /* clang-format on */
-
-    for (size_t i = 0; i < COUNT (row); i++) {
-        struct failure_text text = { .source = FAILURE_TEXT_NONE };
-
-        assert_int_equal (last_line_find_message (&text, row[i].json, strlen (row[i].json)),
-                          row[i].text != NULL);
-        if (row[i].text) {
-            assert_string_equal (text.text, row[i].text);
-            assert_int_equal (text.source, FAILURE_TEXT_ERROR_FILE);
-        }
-    }
 }
 
 TEST (the_error_file_comes_before_the_log_file)

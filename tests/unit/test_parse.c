@@ -6,9 +6,12 @@
  */
 #include "config.h"
 
+#include "messages.h"
 #include "story.h"
 
 #include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 #include "addresses/cpus.h"
 #include "addresses/interface.h"
@@ -28,6 +31,7 @@
 #include "launch/cgroup_conf.h"
 #include "launch/private_mount.h"
 #include "network/selection.h"
+#include "protocol/answer.h"
 #include "protocol/contact.h"
 #include "protocol/failure_text.h"
 #include "protocol/frame.h"
@@ -35,7 +39,11 @@
 #include "run/slurm_facts.h"
 #include "run/srun_help.h"
 #include "run/srun_words.h"
+#include "status/jobs.h"
 #include "submission.h"
+#include "supervise/last_line.h"
+#include "supervise/oom_kills.h"
+#include "supervise/tee_lines.h"
 
 /* With a message. */
 static bool is_read (int rc, const struct errtext *err)
@@ -737,13 +745,148 @@ static void make_line (char *text)
     quote (text);
 }
 
+/* What is known of a failure, from this source. */
+static void tell_failure (const struct failure_text *failure, enum failure_text_source source)
+{
+    assert_true (failure->source == source || failure->source == FAILURE_TEXT_NONE);
+    story_result ("%s", failure->source == FAILURE_TEXT_NONE ? "nothing" : failure->text);
+}
+
 static void read_error (char *text)
 {
     struct failure_text failure;
 
     memset (&failure, 0xff, sizeof (failure));
     failure_text_set (&failure, FAILURE_TEXT_LOG, text, strlen (text));
-    story_result ("%s", failure.source == FAILURE_TEXT_NONE ? "nothing" : failure.text);
+    tell_failure (&failure, FAILURE_TEXT_LOG);
+}
+
+static void read_log (char *text)
+{
+    const struct exit_report failed = { .kind = EXIT_REPORT_EXIT, .number = 1 };
+    struct last_words words = last_line_words (&failed, text, strlen (text));
+
+    tell_failure (&words.text, FAILURE_TEXT_LOG);
+}
+
+static void read_exception (char *text)
+{
+    struct last_words words = last_line_running (text, strlen (text));
+
+    tell_failure (&words.exception, FAILURE_TEXT_LOG);
+    if (words.exception.source != FAILURE_TEXT_NONE)
+        story_result ("at %d", (int)words.traceback);
+}
+
+static void read_error_file (char *text)
+{
+    struct failure_text failure = { .source = FAILURE_TEXT_NONE };
+    bool found = last_line_find_message (&failure, text, strlen (text));
+
+    assert_int_equal (found, failure.source != FAILURE_TEXT_NONE);
+    tell_failure (&failure, FAILURE_TEXT_ERROR_FILE);
+}
+
+/* Memory cgroups of a task: v1's, where the kernel has killed 3 processes, and v2's with these events. */
+
+#define MEMORY_V1 "memory/slurm/uid_1/job_2/step_0/task_0"
+#define MEMORY_V2 "job_2/step_0/user/task_0"
+
+static char cgroups[64];
+
+static void set_memory_events (char *text)
+{
+    char command[256];
+
+    snprintf (cgroups, sizeof (cgroups), "%s", new_directory ());
+    snprintf (command, sizeof (command), "cd %s && mkdir -p " MEMORY_V1 " " MEMORY_V2, cgroups);
+    assert_int_equal (system (command), 0);
+    write_file (path_in (cgroups, MEMORY_V1 "/memory.oom_control"),
+                "oom_kill_disable 0\nunder_oom 0\noom_kill 3\n");
+    write_file (path_in (cgroups, MEMORY_V2 "/memory.events"), text);
+}
+
+/* By such a /proc/self/cgroup, if there is one. */
+static void count_oom_kills (char *text)
+{
+    const char *path = path_in (cgroups, "cgroup");
+
+    if (strcmp (text, "nothing") == 0)
+        unlink (path);
+    else
+        write_file (path, text);
+    story_result ("%d", oom_kills (path, cgroups));
+}
+
+/* Lines of a task for srun; a story begins with none. */
+
+static struct tee_lines tee;
+
+static void pass_on (void *unused __attribute__ ((unused)), const char *bytes, size_t length)
+{
+    story_print ("%.*s", (int)length, bytes);
+}
+
+static void add_to_tee (char *text)
+{
+    if (!tee.name)
+        tee_lines_init (&tee, "w1>", pass_on, NULL);
+    tee_lines_add (&tee, text, strlen (text));
+}
+
+static void end_tee (char *unused __attribute__ ((unused)))
+{
+    tee_lines_end (&tee);
+}
+
+/* Of an answer that consists of this string. */
+static void ask_if_passed (char *string)
+{
+    struct frame *empty = frame_create (), *answer;
+    size_t more = strlen (string) + 1, length;
+    struct iovec part[] = { { (void *)(uintptr_t)frame_bytes (empty, more, &length), FRAME_HEADER },
+                            { string, more } };
+    const char *passed;
+
+    assert_non_null (answer = frame_join (part, COUNT (part)));
+    if ((passed = answer_next_variable (answer, NULL)))
+        assert_string_equal (passed, string);
+    say (passed);
+    frame_destroy (empty);
+    frame_destroy (answer);
+}
+
+/* Columns as squeue pads and cuts them; or another line. */
+static void read_squeue (char *text)
+{
+    static const int width[] = { 39, 15, 15, 15, 15, 15, 15, 23, 7, 127, 63 };
+    char line[512] = "";
+    struct job_info job;
+    const char *next;
+    int used = 0;
+
+    if (!strchr (text, ';'))
+        snprintf (line, sizeof (line), "%s", text);
+    else
+        for (size_t i = 0; i < COUNT (width); i++)
+            used += snprintf (line + used, sizeof (line) - (size_t)used, "%-*.*s", width[i], width[i],
+                              strsep (&text, ";"));
+    if (!(next = jobs_parse (&job, line))) {
+        story_result ("refused");
+        return;
+    }
+    assert_string_equal (next, "");
+    story_result ("job %s of %d", job.name, job.number);
+    story_result ("leader %d, component %d", job.leader, job.component);
+    story_result ("%d nodes", job.nodes);
+    story_result ("user %d, group %d", (int)job.uid, (int)job.gid);
+    if (job_runs (&job))
+        story_result ("runs");
+    if (job_is_over (&job))
+        story_result ("is over");
+    if (job.batch)
+        story_result ("batch");
+    story_result ("on \"%s\", \"%s\"", job.host, job.title);
 }
 
 static const struct {
@@ -794,6 +937,15 @@ static const struct {
     { "line", make_line },
     { "quoted", quote },
     { "error", read_error },
+    { "last-line", read_log },
+    { "exception", read_exception },
+    { "error-file", read_error_file },
+    { "memory.events", set_memory_events },
+    { "oom-kills", count_oom_kills },
+    { "tee", add_to_tee },
+    { "tee-end", end_tee },
+    { "passed", ask_if_passed },
+    { "squeue", read_squeue },
 };
 
 static void play (char *event)
@@ -810,6 +962,7 @@ static void play (char *event)
 
 static void end (void)
 {
+    tee.name = NULL;
 }
 
 STORIES (GOLDEN, play, end)
@@ -876,6 +1029,27 @@ TEST (an_option_is_there_by_its_whole_name)
     assert_false (srun_help_has (help, "ntask"));
     assert_false (srun_help_has (help, "mem"));
     free (help);
+}
+
+/* check.golden has what is read of Slurm's files, also of included ones; a line may be long. */
+TEST (a_cgroup_conf_that_cannot_be_read_is_an_error_and_without_one_slurm_has_its_default)
+{
+    static const char *const bad[][2] = {
+        { "/tmp", "/tmp: Is a directory" },
+        { "/dev/null/cgroup.conf", "/dev/null/cgroup.conf: Not a directory" },
+    };
+    char line[20000];
+    struct errtext err;
+
+    assert_int_equal (cgroup_conf_signals_all ("/nowhere/cgroup.conf", NULL), 0);
+    for (size_t i = 0; i < COUNT (bad); i++) {
+        assert_int_equal (cgroup_conf_signals_all (bad[i][0], &err), -1);
+        assert_string_equal (err.text, bad[i][1]);
+    }
+    assert_int_equal (cgroup_conf_signals_all (file_with ("include /nowhere/more.conf # more\n"), &err), -1);
+    assert_string_equal (err.text, "/nowhere/more.conf: No such file or directory");
+    snprintf (line, sizeof (line), "CgroupMountpoint=/%0*d SignalChildrenProcesses=yes\n", 16000, 0);
+    assert_int_equal (cgroup_conf_signals_all (file_with (line), NULL), 1);
 }
 
 TEST (without_slurms_files_nothing_is_known)

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * A child of the test plays tf-supervise; the test is srun, and writes what the task's programs write.
+ * parse.golden has what becomes of lines.
  */
 #include "config.h"
 
@@ -20,6 +21,7 @@
 #include "common/deadline.h"
 #include "common/descriptors.h"
 #include "supervise/tee.h"
+#include "supervise/tee_lines.h"
 
 #define TIMEOUT_S 120
 
@@ -304,4 +306,47 @@ TEST (a_log_that_cannot_be_written_is_said_once_and_srun_gets_everything)
     expect_nothing (1);
     finish ();
     end ();
+}
+
+/* Of a line that is too long for parse.golden. */
+
+static char got[2 * TEE_LINES_HELD];
+static size_t got_length;
+
+static void take (void *unused __attribute__ ((unused)), const char *bytes, size_t length)
+{
+    assert_true (got_length + length < sizeof (got));
+    memcpy (got + got_length, bytes, length);
+    got[got_length += length] = '\0';
+}
+
+/* What has been passed on ends so, and is forgotten. */
+static void expect_end (size_t length, const char *text)
+{
+    assert_int_equal (got_length, length);
+    assert_string_equal (got + length - strlen (text), text);
+    got_length = 0;
+}
+
+TEST (a_long_line_is_passed_on_and_stays_one_line)
+{
+    static char text[TEE_LINES_HELD];
+    static struct tee_lines lines;
+
+    memset (text, 'x', sizeof (text));
+    tee_lines_init (&lines, "w 1: ", take, NULL);
+    tee_lines_add (&lines, text, sizeof (text));
+    assert_int_equal (got_length, 0);
+    tee_lines_add (&lines, "y", 1);
+    assert_memory_equal (got, "w 1: xxx", 8);
+    expect_end (5 + TEE_LINES_HELD + 1, "xy");
+    tee_lines_add (&lines, "more", 4);
+    expect_end (4, "more");
+    tee_lines_add (&lines, "end\nnext\n", 9);
+    expect_end (14, "end\nw 1: next\n");
+    tee_lines_add (&lines, text, sizeof (text));
+    tee_lines_add (&lines, "y", 1);
+    got_length = 0;
+    tee_lines_end (&lines);
+    expect_end (1, "\n");
 }
