@@ -148,10 +148,8 @@ static void print (void)
 static enum signs_source told_source;
 static bool told_overdue;
 
-static const char *const source_name[] = {
-    [SIGNS_UNKNOWN] = "unknown", [SIGNS_MESSAGES] = "messages", [SIGNS_LOG] = "log",
-    [SIGNS_NONE] = "none",       [SIGNS_DONE] = "done",
-};
+/* The last step that it has said, if it trains. */
+static int trained;
 
 /* What is new. */
 static void tell (void)
@@ -159,7 +157,7 @@ static void tell (void)
     struct signs signs = watch_signs (&watch);
 
     if (signs.source != told_source || signs.overdue != told_overdue)
-        story_result ("%s%s", source_name[signs.source], signs.overdue ? " overdue" : "");
+        story_result ("%s%s", signs_source_name[signs.source], signs.overdue ? " overdue" : "");
     told_source = signs.source;
     told_overdue = signs.overdue;
     if (watch_has_news (&watch)) {
@@ -172,7 +170,7 @@ static void tell_all (void)
 {
     struct signs signs = watch_signs (&watch);
 
-    story_result ("%s%s", source_name[signs.source], signs.overdue ? " overdue" : "");
+    story_result ("%s%s", signs_source_name[signs.source], signs.overdue ? " overdue" : "");
     story_result ("%u messages", (unsigned int)signs.messages);
     story_result ("silent for %d ms", signs.silent_ms);
     story_result ("%d ms ago", signs.ago_ms);
@@ -184,7 +182,7 @@ static void tell_all (void)
         story_result ("its log grew");
 }
 
-/* "N first N [serves] [log]" */
+/* "N first N [given] [turns N] [rank N] [serves] [log]" */
 static void begin_told (char *event)
 {
     int seconds = story_number (&event), first;
@@ -194,6 +192,9 @@ static void begin_told (char *event)
         story_unknown (event);
     first = story_number (&event);
     given = story_begins (&event, "given");
+    turns = story_begins (&event, "turns") ? story_number (&event) : 0;
+    rank = story_begins (&event, "rank") ? story_number (&event) : 0;
+    trained = 1;
     serves = story_begins (&event, "serves");
     with_log = story_begins (&event, "log");
     if (sender >= 0)
@@ -251,6 +252,49 @@ static void live_unseen (char *event)
     watch_end (&watch);
 }
 
+static void say_next_step (void)
+{
+    char text[48];
+
+    snprintf (text, sizeof (text), "WATCHDOG=1\nSTATUS=step %d", ++trained);
+    message (text);
+}
+
+/* A step each 500 ms; "at the age of N ms". */
+static void train_until_told (char *event)
+{
+    int64_t since = now_ms;
+
+    if (story_begins (&event, "at the age of"))
+        watch.age_ms = story_number (&event);
+    do {
+        pass (390);
+        say_next_step ();
+        assert_true (now_ms - since < 100000);
+    } while (!watch_has_news (&watch));
+    watch_told (&watch);
+    story_result ("%d ms", (int)(now_ms - since));
+}
+
+/* That does not count as told. */
+static void train_until_aside (char *event)
+{
+    int64_t since = now_ms;
+
+    if (story_begins (&event, "at the age of"))
+        watch.age_ms = story_number (&event);
+    do {
+        pass (500);
+        say_next_step ();
+        if (watch_tells_aside (&watch)) {
+            story_result ("%d ms", (int)(now_ms - since));
+            story_result ("step %d was told last", watch.told_step);
+            return;
+        }
+    } while (now_ms - since < 60000);
+    story_result ("never");
+}
+
 /* What a message says. */
 static void parse (char *event)
 {
@@ -277,8 +321,20 @@ static void play_one (char *event)
         message (lines_of (event));
     else if (story_begins (&event, "sends"))
         assert_int_equal (send (sender, event, strlen (event), 0), strlen (event));
+    else if (story_begins (&event, "steps until told aside"))
+        train_until_aside (event);
+    else if (story_begins (&event, "steps until told"))
+        train_until_told (event);
+    else if (story_begins (&event, "one step"))
+        say_next_step ();
+    else if (story_begins (&event, "all is told"))
+        watch_told (&watch);
+    else if (story_begins (&event, "is a step told aside"))
+        story_result (watch_tells_aside (&watch) ? "yes" : "no");
     else if (story_begins (&event, "prints"))
         print ();
+    else if (story_begins (&event, "writes"))
+        assert_int_equal (write (SUPERVISOR_LOG_FD, "x", 1), 1);
     else if (story_begins (&event, "all are stopped for")) {
         now_ms += story_number (&event);
         watch_look (&watch, true);
@@ -317,6 +373,8 @@ static void end_story_of_watch (void)
     watch_end (&watch);
     end (NULL);
     sender = -1;
+    given = false;
+    turns = rank = 0;
 }
 
 STORIES (GOLDEN, play, end_story_of_watch)
@@ -327,120 +385,6 @@ static void check (enum signs_source source, bool overdue)
 
     assert_int_equal (signs.source, source);
     assert_int_equal (signs.overdue, overdue);
-}
-
-static void say_step (int number, bool news)
-{
-    char text[48];
-
-    snprintf (text, sizeof (text), "WATCHDOG=1\nSTATUS=step %d", number);
-    message (text);
-    assert_int_equal (watch_has_news (&watch), news);
-    if (news)
-        watch_told (&watch);
-}
-
-/* Say steps, one each 500 ms: how much later is one told? */
-static int until_told (int *number)
-{
-    int64_t since = now_ms;
-
-    for (int news = 0; !news; news = watch_has_news (&watch)) {
-        char text[48];
-
-        pass (390);
-        snprintf (text, sizeof (text), "WATCHDOG=1\nSTATUS=step %d", ++*number);
-        message (text);
-        assert_true (now_ms - since < 100000);
-    }
-    watch_told (&watch);
-    return (int)(now_ms - since);
-}
-
-TEST (supervisors_of_many_tasks_take_turns_with_steps_that_say_nothing_else)
-{
-    int number = 1;
-
-    turns = 20;
-    rank = 43;
-    begin (10, 60, false, NULL);
-    say_step (1, true);
-    assert_int_equal (until_told (&number), 4000);
-    assert_int_equal (until_told (&number), 20000);
-    /* An answer to a question tells the step, too, and the others' turns do not move. */
-    pass (5000);
-    watch_told (&watch);
-    assert_int_equal (until_told (&number), 15000);
-    /* With its age, as without turns. */
-    watch.age_ms = 200000;
-    until_told (&number);
-    assert_int_equal (until_told (&number), 44000);
-    /* What is not only another step does not wait. */
-    pass (10000);
-    check (SIGNS_MESSAGES, true);
-    assert_true (watch_has_news (&watch));
-    watch_told (&watch);
-    say_step (++number, true);
-    /* All that it has said when it has ended. */
-    assert_true (send (sender, "STATUS=step 900", 15, 0) == 15);
-    watch_end (&watch);
-    assert_int_equal (watch_signs (&watch).step, 900);
-    /* The first step of a life, and the first higher one. */
-    watch_begin (&watch);
-    watch_look (&watch, true);
-    say_step (880, true);
-    say_step (900, false);
-    say_step (901, true);
-    say_step (902, false);
-    turns = rank = 0;
-    end (NULL);
-}
-
-/* How long until it tells a step aside, which does not count as told; -1: not within a minute. */
-static int until_aside (int *number)
-{
-    int64_t since = now_ms;
-
-    while (now_ms - since < 60000) {
-        char text[64];
-
-        pass (500);
-        snprintf (text, sizeof (text), "WATCHDOG=1\nSTATUS=step %d", ++*number);
-        message (text);
-        if (watch_tells_aside (&watch))
-            return (int)(now_ms - since);
-    }
-    return -1;
-}
-
-TEST (a_step_out_of_turn_is_told_aside_every_half_a_minute)
-{
-    int number = 1, ms;
-
-    turns = 20;
-    rank = 43;
-    begin (10, 60, false, NULL);
-    say_step (1, true);
-    assert_false (watch_tells_aside (&watch));
-    watch_told (&watch);
-    watch.age_ms = 2000000;
-    ms = until_aside (&number);
-    assert_between (ms, 6000, 7500);
-    ms = until_aside (&number);
-    assert_between (ms, 29500, 31500);
-    assert_int_equal (watch.told_step, 1);
-    /* No other step, no other aside. */
-    pass (60000);
-    assert_false (watch_tells_aside (&watch));
-    turns = rank = 0;
-    end (NULL);
-    /* All tell each step in time. */
-    number = 1;
-    begin (10, 60, false, NULL);
-    say_step (1, true);
-    watch_told (&watch);
-    assert_int_equal (until_aside (&number), -1);
-    end (NULL);
 }
 
 TEST (while_the_file_system_hangs_a_log_is_not_silent)
@@ -460,21 +404,6 @@ TEST (while_the_file_system_hangs_a_log_is_not_silent)
     hanging = false;
     pass (10000);
     check (SIGNS_LOG, true);
-    end (NULL);
-}
-
-/* It may print that it waits. */
-TEST (a_log_that_grows_is_not_a_sign_of_a_task_that_sends_messages)
-{
-    open_log ();
-    begin (10, 60, false, "/log");
-    print ();
-    send_two ();
-    pass (9000);
-    check (SIGNS_MESSAGES, false);
-    assert_int_equal (write (SUPERVISOR_LOG_FD, "x", 1), 1);
-    pass (1000);
-    check (SIGNS_MESSAGES, true);
     end (NULL);
 }
 

@@ -1,12 +1,12 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * A file system that hangs is simulated: openat (), write () and send () of the child are wrapped. A
- * pipe that is not read needs no simulation.
+ * writer.golden tells what is in the file, and what is waited for. A file system that hangs is simulated:
+ * openat (), write () and send () of the child are wrapped. A pipe that is not read needs no simulation.
  */
 #include "config.h"
 
-#include "unit.h"
+#include "story.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -116,8 +116,6 @@ static int tear_down (void **unused __attribute__ ((unused)))
     return 0;
 }
 
-EACH_TEST (set_up, tear_down)
-
 static int open_file (const void *path, struct errtext *err)
 {
     int fd = openat (AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
@@ -176,6 +174,69 @@ static const char *content (void)
     return file_text (file);
 }
 
+/* Until all is written, as the program's main loop does it. */
+static void await (struct writer *writer)
+{
+    for (; writer_is_busy (writer); writer_pump (writer))
+        poll (NULL, 0, 1);
+}
+
+/* Stories. */
+
+static struct writer *told;
+
+/* "open hangs", and so on; what hangs is waited for not as long as in the program. */
+static bool changes_disk (char *event)
+{
+    if (story_begins (&event, "open hangs"))
+        disk->open_hangs = short_timeouts = true;
+    else if (story_begins (&event, "writes hang"))
+        disk->write_hangs = short_timeouts = true;
+    else if (story_begins (&event, "the disk is full"))
+        disk->is_full = true;
+    else if (story_begins (&event, "the disk works"))
+        disk->open_hangs = disk->write_hangs = disk->is_full = short_timeouts = false;
+    else
+        return false;
+    return true;
+}
+
+static void play (char *event)
+{
+    if (story_begins (&event, "begin")) {
+        struct errtext err;
+
+        set_up (NULL);
+        changes_disk (event);
+        told = create ();
+        assert_int_equal (writer_await_open (told, 1000, &err), 0);
+    } else if (story_begins (&event, "put"))
+        writer_put (told, story_unescape (event));
+    else if (story_begins (&event, "flush")) {
+        story_result (writer_flush (told) ? "all is written" : "not all is written");
+        story_result ("%d ms", (int)last_timeout_ms);
+    } else if (story_begins (&event, "wait"))
+        await (told);
+    else if (story_begins (&event, "file in the end")) {
+        AWAIT (strcmp (content (), story_expected ()) == 0);
+        story_print ("%s", content ());
+    } else if (story_begins (&event, "file"))
+        story_print ("%s", content ());
+    else if (!changes_disk (event))
+        story_unknown (event);
+}
+
+static void end (void)
+{
+    writer_close (told);
+    told = NULL;
+    tear_down (NULL);
+}
+
+STORIES (GOLDEN, play, end)
+
+EACH_TEST (set_up, tear_down)
+
 #define LONG_LINES 30000
 #define LONG_BYTES (8 * LONG_LINES)
 
@@ -189,37 +250,6 @@ static const char *long_text (void)
     return text;
 }
 
-/* Until all is written, as the program's main loop does it. */
-static void await (struct writer *writer)
-{
-    for (; writer_is_busy (writer); writer_pump (writer))
-        poll (NULL, 0, 1);
-}
-
-TEST (text_is_in_the_file_after_a_flush)
-{
-    struct writer *writer = create ();
-
-    writer_put (writer, "one\ntwo\n");
-    assert_true (writer_flush (writer));
-    assert_string_equal (content (), "one\ntwo\n");
-    writer_put (writer, "");
-    writer_put (writer, "three\n");
-    assert_true (writer_flush (writer));
-    assert_string_equal (content (), "one\ntwo\nthree\n");
-    assert_false (writer_is_busy (writer));
-    writer_close (writer);
-}
-
-TEST (text_is_written_without_a_flush)
-{
-    struct writer *writer = create ();
-
-    writer_put (writer, "one\n");
-    AWAIT (strcmp (content (), "one\n") == 0);
-    writer_close (writer);
-}
-
 TEST (a_file_that_cannot_be_opened_is_an_error)
 {
     struct errtext err = { "" };
@@ -231,62 +261,6 @@ TEST (a_file_that_cannot_be_opened_is_an_error)
     writer = create ();
     assert_int_equal (writer_await_open (writer, 1000, &err), -1);
     assert_string_equal (err.text, message);
-    writer_close (writer);
-}
-
-TEST (a_full_disk_is_ignored)
-{
-    struct writer *writer = create ();
-
-    disk->is_full = true;
-    writer_put (writer, "one\n");
-    assert_true (writer_flush (writer));
-    disk->is_full = false;
-    writer_put (writer, "two\n");
-    assert_true (writer_flush (writer));
-    assert_string_equal (content (), "two\n");
-    writer_close (writer);
-}
-
-TEST (an_open_that_hangs_is_not_waited_for)
-{
-    struct errtext err = { "" };
-    struct writer *writer;
-
-    disk->open_hangs = true;
-    short_timeouts = true;
-    writer = create ();
-    assert_int_equal (writer_await_open (writer, 1000, &err), 0);
-    writer_put (writer, "one\n");
-    assert_false (writer_flush (writer));
-    assert_int_equal (last_timeout_ms, 0);
-    writer_put (writer, "two\n");
-    disk->open_hangs = false;
-    await (writer);
-    assert_string_equal (content (), "one\ntwo\n");
-    writer_close (writer);
-}
-
-TEST (a_write_that_hangs_is_waited_for_once_and_again_when_it_has_caught_up)
-{
-    struct writer *writer = create ();
-
-    disk->write_hangs = true;
-    short_timeouts = true;
-    writer_put (writer, "one\n");
-    assert_false (writer_flush (writer));
-    assert_int_equal (last_timeout_ms, 2000);
-    writer_put (writer, "two\n");
-    assert_false (writer_flush (writer));
-    assert_int_equal (last_timeout_ms, 0);
-    disk->write_hangs = false;
-    await (writer);
-    assert_true (writer_flush (writer));
-    short_timeouts = false;
-    writer_put (writer, "three\n");
-    assert_true (writer_flush (writer));
-    assert_int_equal (last_timeout_ms, 2000);
-    assert_string_equal (content (), "one\ntwo\nthree\n");
     writer_close (writer);
 }
 
