@@ -31,6 +31,7 @@
 
 #define CHECK_S 180             /* a test that takes longer hangs */
 #define START_MS 60000          /* enough under valgrind on a busy machine */
+#define RENDEZVOUS_VARIABLE "SPANK_TF_RENDEZVOUS"
 #define SKIPPED 77              /* exit code of a skipped test, as automake has it */
 
 void die (const char *fmt, ...)
@@ -65,11 +66,28 @@ void raise_file_limit (int needed)
         skip ("the limit on open files, `ulimit -Hn`, is too low");
 }
 
-bool rendezvous_is_wrapped (void)
+bool program_is_wrapped (const char *variable)
 {
-    const char *program = getenv ("SPANK_TF_RENDEZVOUS");
+    const char *program = getenv (variable);
 
     return program && strchr (program, ' ');
+}
+
+noreturn void program_execute (const char *variable, const char *built)
+{
+    const char *program = getenv (variable);
+    char *text = strdup (program ? program : built), *word[32] = { NULL };
+
+    for (int i = 0; i < 31 && (word[i] = strtok (i ? NULL : text, " ")); i++)
+        ;
+    if (word[0])
+        execvp (word[0], word);
+    _exit (127);
+}
+
+bool rendezvous_is_wrapped (void)
+{
+    return program_is_wrapped (RENDEZVOUS_VARIABLE);
 }
 
 bool rendezvous_is_instrumented (void)
@@ -118,14 +136,9 @@ struct frame *launch_encode_config (const struct launch *launch)
 
 static noreturn void _become_rendezvous (const struct launch *launch, int control, int listener)
 {
-    const char *program = getenv ("SPANK_TF_RENDEZVOUS");
     struct rlimit limit = { .rlim_max = (rlim_t)launch->file_limit };
-    char *text = strdup (program ? program : TF_RENDEZVOUS);
-    char *word[32] = { NULL };
     int null = open ("/dev/null", O_RDWR | O_CLOEXEC);
 
-    for (int i = 0; i < 31 && (word[i] = strtok (i ? NULL : text, " ")); i++)
-        ;
     /* In case the test fails. */
     prctl (PR_SET_PDEATHSIG, SIGKILL);
     dup2 (null, 0);
@@ -137,10 +150,9 @@ static noreturn void _become_rendezvous (const struct launch *launch, int contro
     dup2 (control, 3);
     dup2 (listener, 4);
     limit.rlim_cur = limit.rlim_max < 1024 ? limit.rlim_max : 1024;
-    if (!word[0] || (launch->file_limit && setrlimit (RLIMIT_NOFILE, &limit) < 0))
+    if (launch->file_limit && setrlimit (RLIMIT_NOFILE, &limit) < 0)
         _exit (126);
-    execvp (word[0], word);
-    _exit (127);
+    program_execute (RENDEZVOUS_VARIABLE, TF_RENDEZVOUS);
 }
 
 void launch_start_unconfigured (struct launch *launch)

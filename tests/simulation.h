@@ -32,7 +32,13 @@
 
 #define COUNT(array) (sizeof (array) / sizeof ((array)[0]))
 
-/* tf-rendezvous runs under a wrapper such as valgrind. */
+/*
+ * Execute the program that the variable has, which may begin with a wrapper such as valgrind, or otherwise
+ * this build's; does it begin with one?
+ */
+noreturn void program_execute (const char *variable, const char *built);
+bool program_is_wrapped (const char *variable);
+
 bool rendezvous_is_wrapped (void);
 
 /* ... or with a sanitizer: its speed and its memory are not those of an installed one. */

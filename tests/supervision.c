@@ -35,14 +35,14 @@
 /* A descriptor that tf-supervise inherits and must close. */
 #define STRAY_FD 77
 
+#define SUPERVISE_VARIABLE "SPANK_TF_SUPERVISE"
+
 #define TASK_RANK 3
 #define TASK_NODE "n1"
 
 bool task_is_wrapped (void)
 {
-    const char *program = getenv ("SPANK_TF_SUPERVISE");
-
-    return program && strchr (program, ' ');
+    return program_is_wrapped (SUPERVISE_VARIABLE);
 }
 
 bool task_is_instrumented (void)
@@ -204,23 +204,10 @@ static noreturn void _become_fork_server (const struct task *task, pid_t supervi
     _exit (0);
 }
 
-static noreturn void _execute (void)
-{
-    const char *program = getenv ("SPANK_TF_SUPERVISE");
-    char *text = strdup (program ? program : TF_SUPERVISE), *word[32] = { NULL };
-    const struct rlimit core = { RLIM_INFINITY, RLIM_INFINITY };
-
-    for (int i = 0; i < 31 && (word[i] = strtok (i ? NULL : text, " ")); i++)
-        ;
-    setrlimit (RLIMIT_CORE, &core);
-    if (word[0])
-        execvp (word[0], word);
-    _exit (127);
-}
-
 static noreturn void _become_supervisor (struct task *task, int connection, int input, int output)
 {
     pid_t self = getpid ();
+    const struct rlimit core = { RLIM_INFINITY, RLIM_INFINITY };
     int lives[2];
 
     _shared ()->supervisor = self;
@@ -246,7 +233,8 @@ static noreturn void _become_supervisor (struct task *task, int connection, int 
     if (!task_is_wrapped ())
         signal (SIGCHLD, SIG_IGN);
     prctl (PR_SET_PDEATHSIG, SIGKILL);
-    _execute ();
+    setrlimit (RLIMIT_CORE, &core);
+    program_execute (SUPERVISE_VARIABLE, TF_SUPERVISE);
 }
 
 /* A process between this one and tf-supervise, which a test can kill. */

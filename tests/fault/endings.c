@@ -34,17 +34,6 @@ static void _register_ranks (const struct launch *launch, int rank[TASKS], int f
     launch_wait_processed (launch);
 }
 
-/* Those ranks are refused, and so are the others, which register now. */
-static void _expect_refusals (struct launch *launch, int rank[TASKS], int from)
-{
-    for (int i = from; i < TASKS; i++)
-        expect_refusal (launch, rank[i]);
-    for (int i = 0; i < from; i++)
-        expect_refusal (launch, register_rank (launch, i));
-    launch_end_srun (launch);
-    launch_expect_exit (launch);
-}
-
 /* Above what a launch of the tests takes when other tests beside it take the processors. */
 #define MESSAGE_MS (4 * REACTION_MS)
 
@@ -115,32 +104,18 @@ TEST ("srun ends while answers are being sent: no partial answer looks complete"
     expect_stderr (&launch, "");
 }
 
-/* Ranks do not register. */
-
-TEST ("ranks that miss the deadline are named, and all ranks are refused")
-{
-    struct launch launch = { .tasks = TASKS, .timeout = 1 };
-    int rank[TASKS];
-
-    launch_start (&launch);
-    _register_ranks (&launch, rank, 3);
-    _await_message (&launch, 0);
-    _expect_refusals (&launch, rank, 3);
-    expect_stderr (&launch,
-                   "srun: error: spank_tf: step 12.0: 3 of 8 tasks did not register "
-                   "within 1 s (on n0, n1), so the step was refused: ps 0 (rank 0), "
-                   "worker 0 (rank 1), worker 1 (rank 2); "
-                   "check slurmd on the nodes, and that they can reach srun's host (SrunPortRange)\n");
-}
+/* Ranks do not register; launch.bats has those that miss the deadline. */
 
 TEST ("no rank registers: a message says so, and later ranks are refused")
 {
     struct launch launch = { .tasks = TASKS, .timeout = 1 };
-    int rank[TASKS];
 
     launch_start (&launch);
     _await_message (&launch, 0);
-    _expect_refusals (&launch, rank, TASKS);
+    for (int i = 0; i < TASKS; i++)
+        expect_refusal (&launch, register_rank (&launch, i));
+    launch_end_srun (&launch);
+    launch_expect_exit (&launch);
     expect_stderr (
         &launch, "srun: error: spank_tf: step 12.0: no task registered within 1 s, so the step was refused; "
                  "check slurmd on the nodes, and that they can reach srun's host (SrunPortRange)\n");

@@ -46,16 +46,6 @@ static struct frame *_encode_goal (const void *message)
     return goal_encode (message, SERVER_TOKEN);
 }
 
-static int _decode_supervisor_config (void *message, const struct frame *frame, struct errtext *err)
-{
-    return fields_decode (&supervisor_config_fields, message, frame, err);
-}
-
-static struct frame *_encode_supervisor_config (const void *message)
-{
-    return fields_frame (&supervisor_config_fields, message);
-}
-
 static int _decode_status (void *message, const struct frame *frame, struct errtext *err)
 {
     return status_decode (message, frame, err);
@@ -77,6 +67,7 @@ static struct frame *_encode_status (const void *message)
         return fields_frame (&name##_fields, message); \
     }
 OF_TABLE (rendezvous_config)
+OF_TABLE (supervisor_config)
 OF_TABLE (overview)
 OF_TABLE (overview_question)
 OF_TABLE (overview_rank)

@@ -3,7 +3,7 @@
  *
  * tf-check, on a prepared installation: a directory with slurm.conf, plugstack.conf, copies of the
  * plugin and of the helper programs, and a PluginDir. check.golden tells what is said when something is
- * wrong there; here is what depends on versions, and on ports that are in use.
+ * wrong there; here is what depends on ports that are in use.
  */
 #include "config.h"
 
@@ -91,6 +91,20 @@ static void replace_words (char *to, const char *text, const char *const word[][
     *to = '\0';
 }
 
+/* "built for Slurm 22.05", when it is known. */
+#define BUILT_FOR "built for Slurm "
+static char built_for[32] = BUILT_FOR "?";
+
+/* A version as long as this one. */
+static const char *other_version (void)
+{
+    static char other[] = PACKAGE_VERSION;
+    char *last = &other[sizeof (other) - 2];
+
+    *last = PACKAGE_VERSION[sizeof (PACKAGE_VERSION) - 2] == '9' ? '8' : '9';
+    return other;
+}
+
 /* The text, with what ROOT and other words stand for; check.golden explains them. */
 static const char *expanded (const char *text)
 {
@@ -104,6 +118,9 @@ static const char *expanded (const char *text)
         { "OURS", ours },
         { "PYXIS", "required /usr/lib/slurm/spank_pyxis.so runtime_path=/run/pyxis" },
         { "LATE", "required /usr/lib/spank-tf/spank_tf_late.so" },
+        { "OTHER", other_version () },
+        { "VERSION", PACKAGE_VERSION },
+        { "RELEASE", built_for + sizeof (BUILT_FOR) - 1 },
     };
 
     snprintf (ours, sizeof (ours), "required %s/spank_tf.so libexecdir=%s/libexec", root, root);
@@ -137,15 +154,13 @@ static int make_intact (void **unused __attribute__ ((unused)))
 static struct findings findings;
 static struct installation installation;
 
-/* "built for Slurm 22.05", when it is known. */
-static char built_for[32] = "built for Slurm ?";
-
-/* The lines that are printed, with ROOT for the directory, and VERSION and RELEASE as check.golden says. */
+/* The lines that are printed, with ROOT for the directory, and words for versions as check.golden says. */
 static const char *printed (void)
 {
     static char text[32768];
     const char *const word[][2] = { { root, "ROOT" },
                                     { "version " PACKAGE_VERSION, "version VERSION" },
+                                    { other_version (), "OTHER" },
                                     { built_for, "built for Slurm RELEASE" } };
     char *all = NULL;
     size_t size;
@@ -192,12 +207,6 @@ static void only (enum level level, const char *line)
             fail_msg ("more than one:\n%s", printed ());
 }
 
-static void installation_has (enum level level, const char *line)
-{
-    check_installation ();
-    only (level, line);
-}
-
 /* What is said of an intact installation. */
 static char *of_intact;
 
@@ -210,7 +219,7 @@ static int make_root (void **unused __attribute__ ((unused)))
         return -1;
     intact ();
     check_installation ();
-    snprintf (built_for, sizeof (built_for), "built for Slurm %s", installation.built_for);
+    snprintf (built_for, sizeof (built_for), BUILT_FOR "%s", installation.built_for);
     of_intact = strdup (printed ());
     return 0;
 }
@@ -282,6 +291,18 @@ static const char *two_names (char *event, const char **second)
         story_unknown (event);
     *second = event;
     return at (first);
+}
+
+/* "NAME TEXT becomes TEXT" */
+static void change_program (char *event)
+{
+    const char *name = story_word (&event);
+    char *from = strdup (expanded (story_word (&event)));
+
+    if (!story_begins (&event, "becomes"))
+        story_unknown (event);
+    copy (at (name), name, from, expanded (event));
+    free (from);
 }
 
 /* Skip the story unless root's files are root's, and this is root if that is needed. */
@@ -414,7 +435,9 @@ static void play (char *event)
     else if (story_begins (&event, "ports")) {
         check_ports ("%s", event);
         tell_findings ("");
-    } else if (!changes_a_file (event))
+    } else if (story_begins (&event, "in"))
+        change_program (event);
+    else if (!changes_a_file (event))
         write_told (event);
 }
 
@@ -471,69 +494,6 @@ TEST (a_relative_libexecdir_is_an_error)
     check_installation ();
     has_line ("error: ROOT/plugstack.conf:1: libexecdir: an absolute path is needed; correct or "
               "remove it; see spank-tf-plugstack(5)");
-}
-
-/* The plugin. */
-
-TEST (a_plugin_without_a_version_is_an_error)
-{
-    copy (SPANK_TF_SO, "spank_tf.so", "spank-tf=", "spank-xx=");
-    installation_has (LEVEL_ERROR,
-                      "error: ROOT/spank_tf.so does not contain its version; install spank-tf again");
-}
-
-TEST (the_release_for_which_the_plugin_was_built_is_named)
-{
-    char from[32];
-
-    check_installation ();
-    snprintf (from, sizeof (from), "slurm=%s", installation.built_for);
-    copy (SPANK_TF_SO, "spank_tf.so", from, "slurm=99.11");
-    check_installation ();
-    has_line ("ok: ROOT/spank_tf.so is of version VERSION, built for Slurm 99.11");
-}
-
-/* The helper programs. */
-
-/* A version as long as this one. */
-static const char *other_version (void)
-{
-    static char other[] = "spank-tf=" PACKAGE_VERSION;
-    char *last = &other[sizeof (other) - 2];
-
-    *last = PACKAGE_VERSION[sizeof (PACKAGE_VERSION) - 2] == '9' ? '8' : '9';
-    return other;
-}
-
-TEST (a_helper_of_another_version_is_an_error)
-{
-    char line[256];
-
-    copy (TF_SUPERVISE, "libexec/tf-supervise", "spank-tf=" PACKAGE_VERSION, other_version ());
-    snprintf (line, sizeof (line),
-              "error: ROOT/libexec/tf-supervise: it is of version %s, the "
-              "plugin of version VERSION; install spank-tf again",
-              strchr (other_version (), '=') + 1);
-    installation_has (LEVEL_ERROR, line);
-    copy (TF_SUPERVISE, "libexec/tf-supervise", "spank-tf=" PACKAGE_VERSION, "spank_tf=" PACKAGE_VERSION);
-    installation_has (LEVEL_ERROR, "error: ROOT/libexec/tf-supervise: it is of version unknown, "
-                                   "the plugin of version VERSION; install spank-tf again");
-}
-
-TEST (a_tf_check_of_another_version_is_a_warning)
-{
-    const char *from = "spank-tf=" PACKAGE_VERSION, *to = other_version ();
-    char line[256];
-
-    copy (SPANK_TF_SO, "spank_tf.so", from, to);
-    copy (TF_RENDEZVOUS, "libexec/tf-rendezvous", from, to);
-    copy (TF_SUPERVISE, "libexec/tf-supervise", from, to);
-    copy (TF_ADDRESSES, "libexec/tf-addresses", from, to);
-    snprintf (line, sizeof (line),
-              "warning: this tf-check is of version VERSION, the "
-              "plugin of version %s; use the tf-check that was installed with the plugin",
-              strchr (to, '=') + 1);
-    installation_has (LEVEL_WARNING, line);
 }
 
 /* Ports. */

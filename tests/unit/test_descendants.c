@@ -29,16 +29,6 @@ static struct {
     volatile int born;
 } *shared;
 
-static void wait_until (const volatile int *value, int wanted)
-{
-    struct deadline timeout = deadline_in_ms (TIMEOUT_MS);
-
-    while (*value != wanted) {
-        assert_false (deadline_passed (timeout));
-        poll (NULL, 0, 1);
-    }
-}
-
 static void live (int i)
 {
     alarm (LIFE_S);
@@ -290,7 +280,7 @@ TEST (each_process_receives_sigterm_once)
     }
     AWAIT (shared->pid[0]);
     descendants_signal (SIGTERM, 0);
-    wait_until (&shared->heard, 1);
+    AWAIT (shared->heard == 1);
     poll (NULL, 0, 100);
     assert_int_equal (shared->heard, 1);
     assert_int_equal (process_state (shared->pid[0]), 'S');
@@ -351,7 +341,7 @@ TEST (a_parent_receives_sigterm_before_it_can_replace_its_child)
         memset ((void *)shared, 0, sizeof (*shared));
         if (fork () == 0)
             respawn ();
-        wait_until (&shared->born, 1);
+        AWAIT (shared->born == 1);
         descendants_signal (SIGTERM, 0);
         await_descendants (NULL);
         assert_int_equal (shared->born, 1);
@@ -391,7 +381,7 @@ TEST (processes_that_ignore_sigterm_are_killed_with_their_children)
             signal (SIGTERM, SIG_IGN);
             respawn ();
         }
-    wait_until (&shared->born, 4);
+    AWAIT (shared->born == 4);
     descendants_signal (SIGTERM, 0);
     assert_int_equal (waitpid (-1, NULL, WNOHANG), 0);
     assert_true (descendants_kill (0));

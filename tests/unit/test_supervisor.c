@@ -144,26 +144,13 @@ static void report_descriptors (void)
 
 static void report_configuration (const struct fork_reply *reply)
 {
-    struct supervisor_config config;
-    struct address_text room;
-    struct errtext err;
-    struct frame *frame;
+    struct frame *frame = frame_load (SUPERVISOR_CONFIG_FD);
     int variables = 0;
 
     while (environ[variables])
         variables++;
-    frame = frame_load (SUPERVISOR_CONFIG_FD);
-    if (!frame || fields_decode (&supervisor_config_fields, &config, frame, &err) < 0)
-        dprintf (3, "%s\n", frame ? err.text : "no configuration");
-    else
-        dprintf (3,
-                 "%d variables: task %d slurmstepd %d rank %d node %s step %s address %s token %s "
-                 "server_token %s stop_grace %d kill_wait %d forward_signals %d serves %d "
-                 "prints %d\n",
-                 variables, (int)reply->pid, (int)config.slurmstepd, config.rank, config.node, config.step,
-                 address_print_port (&config.address, config.port, &room), config.token, config.server_token,
-                 config.stop_grace, config.kill_wait, config.forward_signals, config.serves, config.prints);
-    frame_destroy (frame);
+    dprintf (3, "%d variables: task %d\n%s\n", variables, (int)reply->pid,
+             frame ? message_line (frame) : "no configuration");
 }
 
 static void report_signals (void)
@@ -369,13 +356,6 @@ static void finish (pid_t first)
     check_ended_with_parent (of_task);
 }
 
-static void wait_until (volatile bool *flag)
-{
-    for (int ms = 0; !*flag && ms < 20000; ms++)
-        poll (NULL, 0, 1);
-    assert_true (*flag);
-}
-
 static int set_up (void **unused __attribute__ ((unused)))
 {
     memset (&hook, 0, sizeof (hook));
@@ -407,21 +387,16 @@ TEST (the_parent_becomes_tf_supervise_and_the_task_goes_on)
         snprintf (expected, sizeof (expected),
                   "2 arguments: tf-supervise wait\n"
                   "descriptors 0 1 2 3 4 9\n"
-                  "0 variables: task %d slurmstepd %d rank 17 node n5 step wait address 10.0.0.1:60001 "
-                  "token " TOKEN " server_token " SERVER_TOKEN " stop_grace 30 kill_wait 40 "
-                  "forward_signals 1 serves 1 prints 1\nnot blocked\npending\nsubreaper 1\nend\n",
-                  (int)shared->task, (int)getpid ());
+                  "0 variables: task %d\n"
+                  "FORK_SERVER=%d SLURMSTEPD=%d RANK=17 NODE=n5 NODE_INDEX=0 STEP=wait ADDRESS=10.0.0.1 "
+                  "PORT=60001 TOKEN=" TOKEN " SERVER_TOKEN=" SERVER_TOKEN " STOP_GRACE=30 KILL_WAIT=40 "
+                  "FORWARD_SIGNALS=1 SERVES=1 PRINTS=1\nnot blocked\npending\nsubreaper 1\nend\n",
+                  (int)shared->task, (int)shared->task, (int)getpid ());
         assert_string_equal (report, expected);
-        wait_until (&shared->went_on);
+        AWAIT (shared->went_on);
         assert_true (shared->mask_is_same);
         finish (pid);
     }
-}
-
-static void wait_for_pending (void)
-{
-    for (int ms = 0; !shared->pending && ms < 20000; ms++)
-        poll (NULL, 0, 1);
 }
 
 /* Signals. */
@@ -490,7 +465,7 @@ TEST (no_signal_is_lost_while_the_task_forks)
         hook.before_exec = terminate_both;
         pid = start (&(struct launch){ .prepare = block_signals, .go_on = note_pending, .again = i % 2 });
         assert_non_null (strstr (read_report (), pending));
-        wait_for_pending ();
+        AWAIT (shared->pending);
         assert_int_equal (shared->pending, 1U << SIGUSR1 | 1U << SIGUSR2 | 1U << SIGTERM);
         finish (pid);
     }
@@ -505,8 +480,7 @@ TEST (a_signal_before_exec_is_not_taken_by_a_handler_of_slurmstepd)
     hook.in_task = signal_in_task;
     pid = start (&(struct launch){ .prepare = handle_signals });
     read_report ();
-    for (int ms = 0; !shared->went_on && !strchr ("-Z", process_state (shared->task)) && ms < 20000; ms++)
-        poll (NULL, 0, 1);
+    AWAIT (shared->went_on || strchr ("-Z", process_state (shared->task)));
     close_connection ();
     reap (pid, &of_first, &of_task);
     assert_int_equal (of_task, SIGUSR1);
@@ -620,8 +594,7 @@ TEST (only_the_task_holds_its_port)
             .go_on = bind_port_again,
         });
 
-        for (int ms = 0; !shared->pending && ms < 20000; ms++)
-            poll (NULL, 0, 1);
+        AWAIT (shared->pending);
         assert_int_equal (shared->pending, 1);
         assert_int_equal (shared->bind_error, 0);
         assert_non_null (strstr (read_report (), "\ndescriptors 0 1 2 3 4 9\n"));
@@ -671,7 +644,7 @@ TEST (a_fork_server_closes_the_pipes_sockets_and_devices_that_exec_would_close)
 {
     pid_t pid = start (&(struct launch){ .prepare = open_all, .go_on = note_opened, .again = true });
 
-    wait_for_pending ();
+    AWAIT (shared->pending);
     assert_int_equal (shared->pending, 1U << OPENED | 1U << FILE_CLOSED_BY_EXEC | 1U << PIPE_FOR_THE_PROGRAM);
     finish (pid);
 }
