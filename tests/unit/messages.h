@@ -14,7 +14,7 @@
 #define SERVER_TOKEN "fedcba9876543210fedcba9876543210"
 
 /* All strings of a frame, each followed by a newline. Destroys the frame. */
-static inline const char *message_text (struct frame *frame)
+static inline char *message_text (struct frame *frame)
 {
     static char text[4096];
     size_t used = 0;
@@ -26,6 +26,16 @@ static inline const char *message_text (struct frame *frame)
         used = (size_t)(stpcpy (stpcpy (text + used, s), "\n") - text);
     }
     frame_destroy (frame);
+    return text;
+}
+
+/* The same in one line, with blanks between the strings. */
+static inline const char *message_line (struct frame *frame)
+{
+    char *text = message_text (frame);
+
+    for (char *p = text; (p = strchr (p, '\n'));)
+        *p = p[1] ? ' ' : '\0';
     return text;
 }
 

@@ -876,10 +876,10 @@ static void read_squeue (char *text)
         return;
     }
     assert_string_equal (next, "");
-    story_result ("job %s of %d", job.name, job.number);
-    story_result ("leader %d, component %d", job.leader, job.component);
+    story_result ("job %s of %u", job.name, job.number);
+    story_result ("leader %u, component %d", job.leader, job.component);
     story_result ("%d nodes", job.nodes);
-    story_result ("user %d, group %d", (int)job.uid, (int)job.gid);
+    story_result ("user %u, group %u", job.uid, job.gid);
     if (job_runs (&job))
         story_result ("runs");
     if (job_is_over (&job))

@@ -31,6 +31,7 @@
 #include "rendezvous/narrator.h"
 #include "rendezvous/requeuer.h"
 #include "rendezvous/show_json.h"
+#include "rendezvous/step_overview.h"
 #include "rendezvous/supervisors.h"
 
 #define MAX_TASKS 16
@@ -203,6 +204,7 @@ static void perform (void)
 {
     struct fact fact;
 
+    pace_note (&server.pace, server.job->run, server.job->ledger.reached);
     while (facts_take (&server.job->facts, &fact)) {
         if (fact.kind == FACT_ASKS_SLURM)
             story_print ("Slurm is asked when the job ends\n");
@@ -457,7 +459,12 @@ static void set_options (struct rendezvous_config *config, char *options, struct
             config->frameworks = FRAMEWORK_TORCH;
         else if (story_begins (&options, "notify"))
             config->notify = "/notify";
-        else if (story_begins (&options, "never"))
+        else if (story_begins (&options, "names")) {
+            config->array = "11_3";
+            config->user = "ann";
+            config->job_name = "train";
+            config->srun_host = "login1";
+        } else if (story_begins (&options, "never"))
             config->stop = STOP_WHEN_NEVER;
         else if (story_begins (&options, "preflight")) {
             snprintf (preflight, sizeof (preflight), "%s", story_word (&options));
@@ -626,7 +633,7 @@ static void tell_signs (int rank, char *event)
         { "started", .number = &signs.started_ms }, { "sent", .number = &signs.messages },
         { "slowest", .number = &signs.slowest_ms }, { "second", .number = &signs.second_ms },
         { "life", .number = &signs.life },          { "status", .text = &status },
-        { "lost", .flag = &signs.traceback_lost },
+        { "lost", .flag = &signs.traceback_lost },  { "aside", .flag = &signs.aside },
     };
     size_t i = 0;
 
@@ -658,8 +665,35 @@ static void tell_signs (int rank, char *event)
         } else if (!story_sets (&event, setting, COUNT (setting)))
             story_unknown (event);
     snprintf (signs.status, sizeof (signs.status), "%s", status);
+    if (signs.aside) {
+        rank_of (rank)->aside.life = signs.life;
+        rank_of (rank)->aside.step = signs.step;
+        rank_of (rank)->aside.at = now_ms;
+        rank_of (rank)->aside.ago_ms = signs.ago_ms;
+        return;
+    }
     supervisor[rank].signs = signs;
     hear (rank, &(struct status){ .signs = signs });
+}
+
+/* "to step 200 in 100 s", and tells one each second. */
+static void train (int rank, char *event)
+{
+    int from = supervisor[rank].signs.step, to, seconds;
+
+    if (!story_begins (&event, "to step"))
+        story_unknown (event);
+    to = story_number (&event);
+    if (!story_begins (&event, "in"))
+        story_unknown (event);
+    seconds = story_number (&event);
+    for (int i = 1; i <= seconds; i++) {
+        char signs[64];
+
+        snprintf (signs, sizeof (signs), "messages, sent 20, step %d", from + (to - from) * i / seconds);
+        now_ms += 1000;
+        tell_signs (rank, signs);
+    }
 }
 
 static void read_again (int rank)
@@ -798,6 +832,8 @@ static void rank_event (int rank, char *event)
         read_again (rank);
     else if (story_begins (&event, "signs"))
         tell_signs (rank, event);
+    else if (story_begins (&event, "trains"))
+        train (rank, event);
     else if (story_begins (&event, "finds"))
         find_fault (rank, event);
     else if (story_begins (&event, "logs to"))
@@ -836,6 +872,28 @@ static void answer_of_slurm (char *event)
     happened = true;
     perform ();
     check_time ();
+}
+
+/* What tf-status is told of the step, and of each rank. */
+static struct step_view view_now (void)
+{
+    return (struct step_view){
+        &server.config, step_roster (server.step), server.job, &server.pace, begin_ms, now_ms, false
+    };
+}
+
+static void print_overview (void)
+{
+    const struct step_view view = view_now ();
+    struct step_overview_room room;
+    const struct overview step = step_overview (&view, &room);
+
+    story_print ("%s\n", message_line (fields_frame (&overview_fields, &step)));
+    for (int i = 0; i < step.rows; i++) {
+        const struct overview_rank rank = step_overview_rank (&view, rank_of (i), &room);
+
+        story_print ("%s\n", message_line (fields_frame (&overview_rank_fields, &rank)));
+    }
 }
 
 /* Time. */
@@ -965,6 +1023,8 @@ static void play (char *event)
         answer_of_slurm (event);
     else if (story_begins (&event, "checks pass"))
         pass_checks (event);
+    else if (story_begins (&event, "tf-status"))
+        print_overview ();
     else if (story_begins (&event, "step"))
         begin (event);
     else {
@@ -1068,39 +1128,6 @@ TEST (how_a_connection_ends_decides_how_long_its_supervisor_may_be_away)
         peers_free_closed (&server.peers);
         end ();
     }
-}
-
-/* The exit code of the next goal, which is to leave. */
-static int next_exit_code (int rank)
-{
-    assert_int_equal (next_goal (rank), 'X');
-    return supervisor[rank].told.code;
-}
-
-/* srun would return 0 if the lost tasks were the only ones that have failed. */
-TEST (a_spare_that_cannot_begin_fails_as_the_task_that_was_lost)
-{
-    char step[] = "worker:3,spare:2 restart 3, lost after 60, apart", lost[] = "is lost",
-         stopped[] = "stopped", away[] = "times out";
-
-    begin (step);
-    capture ();
-    rank_event (0, lost);
-    rank_event (1, away);
-    rank_event (4, away);
-    pass (10000);
-    assert_ptr_equal (rank_of (0)->replaced_by, rank_of (3));
-    assert_int_equal (next_goal (2), 's');
-    report_end (2, stopped);
-    assert_int_equal (next_goal (2), 'w');
-    assert_int_equal (next_goal (3), 'w');
-    /* Its place. If it hears nothing more, its work is not done. */
-    assert_int_equal (next_goal (3), 'g');
-    assert_int_equal (supervisor[3].told.code, 128 + 9);
-    pass (JOB_BROKEN_MS);
-    assert_int_equal (next_exit_code (3), 128 + 9);
-    release ();
-    end ();
 }
 
 /* Each account has another time; in a story most have none. */

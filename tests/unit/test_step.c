@@ -15,6 +15,7 @@
 #include "rendezvous/rank_names.h"
 #include "rendezvous/show_json.h"
 #include "rendezvous/step.h"
+#include "rendezvous/step_overview.h"
 
 /* srun's host, which is none of the step's nodes. */
 static const struct host login = { "login" };
@@ -220,6 +221,21 @@ static void print_names (void)
         story_print ("%d lost: %s\n", roster_gone (roster), rank_names_gone (roster, text, sizeof (text)));
 }
 
+/* What tf-status is told of the launch, which began a minute ago, and of each rank. */
+static void print_overview (bool refused)
+{
+    const struct step_view view = { &config, step_roster (step), NULL, NULL, 0, 60000, refused };
+    struct step_overview_room room;
+    const struct overview o = step_overview (&view, &room);
+
+    story_print ("%s\n", message_line (fields_frame (&overview_fields, &o)));
+    for (int i = 0; i < o.rows; i++) {
+        const struct overview_rank rank = step_overview_rank (&view, &view.roster->rank[i], &room);
+
+        story_print ("%s\n", message_line (fields_frame (&overview_rank_fields, &rank)));
+    }
+}
+
 /* The launch. */
 
 static void resolve (void)
@@ -344,6 +360,10 @@ static void play (char *event)
         step_roster (step)->rank[story_number (&event)].launch = RANK_GONE;
     else if (story_begins (&event, "who is missing"))
         print_names ();
+    else if (story_begins (&event, "tf-status of a refused launch"))
+        print_overview (true);
+    else if (story_begins (&event, "tf-status"))
+        print_overview (false);
     else if (story_begins (&event, "how many"))
         story_result ("%d tasks", step_roster (step)->tasks);
     else if (story_begins (&event, "resolve"))
