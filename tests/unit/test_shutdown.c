@@ -1230,11 +1230,10 @@ TEST (a_job_that_requires_nodes_keeps_all_of_them_however_long_its_list_of_nodes
     const struct fact fact = { .kind = FACT_REQUEUE, .runs = &runs, .ranks = &lost, .count = 1 };
 
     memset (list, 'n', sizeof (list) - 1);
-    snprintf (
-        job, sizeof (job),
-        "JobId=12 JobName=x\n   JobState=RUNNING Requeue=1 BatchFlag=1\n"
-        "   ReqNodeList=%s ExcNodeList=(null)\n",
-        list);
+    snprintf (job, sizeof (job),
+              "JobId=12 JobName=x\n   JobState=RUNNING Requeue=1 BatchFlag=1\n"
+              "   ReqNodeList=%s ExcNodeList=(null)\n",
+              list);
     begin (step);
     lost.rank = rank_of (1);
     server.config.slurm_path = commands_for (job);
