@@ -123,7 +123,7 @@ static int _run (void *arg)
     const char *job = arg;
     char filter[64];
     const char *const argv[] = {
-        "squeue", "--noheader", "--Format=" COLUMNS, filter, job ? "--states=all" : NULL, NULL
+        "squeue", "--noheader", ("--Format=" COLUMNS), filter, job ? "--states=all" : NULL, NULL
     };
 
     if (job)
