@@ -297,7 +297,7 @@ static void _forbid (struct slurm_job *slurm, const char *what, const char *why)
     snprintf (slurm->error, sizeof (slurm->error), "%s is %s", what, why);
 }
 
-/* A job that has ended, or was requeued, stays as it is. `restarts` is this run's number, from 0. */
+/* A job that has ended, or was requeued, stays as it is. `restarts` were before this run. */
 static void _requeue_job (struct slurm_job *slurm, const struct requeuer *requeuer, struct names *names,
                           int restarts)
 {

@@ -42,7 +42,7 @@ static const struct {
 };
 
 /* Of the option of this name, which this text follows. */
-static enum srun_value _value_of (const struct srun_help *help, const char *name, const char *text)
+static enum srun_value _value_in_help (const struct srun_help *help, const char *name, const char *text)
 {
     if (help->of_plugins)
         return SRUN_VALUE_UNKNOWN;
@@ -86,7 +86,7 @@ static void _read_line (struct srun_help *help, const char *line)
         memcpy (option->name, text, length);
         text += length;
     }
-    option->value = _value_of (help, option->name, text);
+    option->value = _value_in_help (help, option->name, text);
     help->count++;
 }
 
