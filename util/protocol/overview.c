@@ -44,6 +44,7 @@ static const struct field question[] = {
 
 static const struct field times[] = {
     SECONDS ("LAUNCH_S", launch),
+    SECONDS ("PREFLIGHT_S", preflight),
     SECONDS ("STARTING_S", starting),
     SECONDS ("WAITING_S", waiting),
     SECONDS ("REPEATED_S", repeated),

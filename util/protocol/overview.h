@@ -48,7 +48,7 @@ enum overview_phase {
 
 /* Whole seconds of the accounts in job/ledger.h. */
 struct overview_times {
-    int launch, starting, waiting, repeated, progress, noticing, pausing, suspended;
+    int launch, preflight, starting, waiting, repeated, progress, noticing, pausing, suspended;
 };
 
 struct overview {

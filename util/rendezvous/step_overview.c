@@ -56,6 +56,7 @@ static void _set_times (struct overview *o, const struct ledger *l)
 {
     o->times = (struct overview_times){
         .launch = _seconds (l->ms[LEDGER_LAUNCH]),
+        .preflight = _seconds (l->ms[LEDGER_PREFLIGHT]),
         .starting = _seconds (l->ms[LEDGER_STARTING]),
         .waiting = _seconds (l->ms[LEDGER_WAITING]),
         .repeated = _seconds (l->ms[LEDGER_REPEATED]),

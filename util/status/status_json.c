@@ -35,9 +35,10 @@ static void _add_known (json_t *object, const char *key, int number, bool known)
 
 static json_t *_times (const struct overview_times *t)
 {
-    return json_pack ("{s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i}", "launch", t->launch, "starting",
-                      t->starting, "waiting", t->waiting, "repeated", t->repeated, "progress", t->progress,
-                      "noticing", t->noticing, "pausing", t->pausing, "suspended", t->suspended);
+    return json_pack ("{s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i}", "launch", t->launch, "preflight",
+                      t->preflight, "starting", t->starting, "waiting", t->waiting, "repeated", t->repeated,
+                      "progress", t->progress, "noticing", t->noticing, "pausing", t->pausing, "suspended",
+                      t->suspended);
 }
 
 static json_t *_task (const struct overview_rank *r, const struct stack *stack)
