@@ -64,7 +64,8 @@ static bool _take_id (const char **line, uint32_t *id)
     return number_parse_id (id, text) == 0;
 }
 
-const char *jobs_parse (struct job_info *info, const char *line)
+/* NULL if it is another text. */
+static const char *_parse_line (struct job_info *info, const char *line)
 {
     char batch[8];
     bool has_user;
@@ -92,6 +93,16 @@ const char *jobs_parse (struct job_info *info, const char *line)
     if (info->number == 0 || !has_user || !*info->state)
         return NULL;
     return line + (*line == '\n');
+}
+
+const char *jobs_parse (struct job_info *info, const char *text)
+{
+    const char *next;
+
+    /* The name of a job may have several lines. */
+    while (!(next = _parse_line (info, text)) && *(text += strcspn (text, "\n")))
+        text++;
+    return next;
 }
 
 /* Words are separated by blanks. */

@@ -27,7 +27,7 @@ struct job_info {
     char title[64]; /* its name, cut, and made printable */
 };
 
-/* The line of squeue that begins there. Returns the next one; NULL if there is none, or another text. */
+/* The first line of squeue there that has a job. Returns the text behind it; NULL if there is none. */
 const char *jobs_parse (struct job_info *info, const char *text);
 
 /*
