@@ -363,3 +363,48 @@ no_srun ()
     kill -KILL "$root"
     eventually 10 no_srun || { pkill -KILL -u "$user" -f 'sleep 1234'; fail "it is left"; }
 }
+
+# Programs that play Slurm's: squeue has the jobs 4711 and 4712 of this user on another host, and srun is the script on stdin.
+play_slurm ()
+{
+    mkdir -p "$work/bin"
+    cat > "$work/bin/squeue" <<END
+#!/bin/sh
+case "\$*" in *--jobs=4711*) jobs=4711 ;; *) jobs='4711 4712' ;; esac
+for job in \$jobs; do
+    printf '%-39s%-15s%-15s%-15s%-15s%-15s%-15s%-23s%-7s%-127s%-63s\\n' \$job \$job 0 N/A 1 $(id -u "$user") $(id -g "$user") RUNNING 1 elsewhere train
+done
+END
+    { echo '#!/bin/sh'; cat; } > "$work/bin/srun"
+    chmod 755 "$work/bin"/*
+}
+
+played_status ()            # TIMEOUT ARGUMENT…
+{
+    slurm env PATH="$work/bin:$PATH" timeout "$1" "$tf_status" "${@:2}"
+}
+
+@test "hosts that do not answer are awaited together; old rounds, and what a TaskProlog prints, are no answers" {
+    play_slurm <<< 'exec sleep 1000'
+    prints 0 played_status 55 <<'LINES'
+job J "train": its first node does not answer
+job J "train": its first node does not answer
+LINES
+    play_slurm <<END
+echo welcome
+while [ "\${1#--relay}" = "\$1" ]; do shift; done
+exec $tf_status "\$@"
+END
+    run -1 --separate-stderr played_status 20 --json 4711
+    [[ $output == *'"steps": []'* && $stderr == *'no job step with --tf-tasks now' ]] || fail "$output $stderr"
+    # As if tf-status had been stopped meanwhile.
+    play_slurm <<'END'
+printf '\f\n'
+for round in $(seq 50); do printf 'round %d\n\f\n' "$round"; done
+exec sleep 1000
+END
+    played_status 60 --watch=1 4711 > "$work/rounds" 3>&- &
+    eventually 15 grep -q 'round 50' "$work/rounds" || fail "$(< "$work/rounds")"
+    pkill -TERM -u "$user" -x tf-status
+    wait $! || true
+}

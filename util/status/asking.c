@@ -162,6 +162,26 @@ static int _look_here (struct asking *a, struct errtext *err)
 
 /* Other hosts. */
 
+/*
+ * The last of its rounds that have come: this process may have been stopped for a while. What comes before
+ * the first mark is another program's, such as a TaskProlog's.
+ */
+static char *_read_round (struct asked_job *job, struct deadline deadline)
+{
+    char *text = NULL, *next = relay_read (&job->relay, false, deadline);
+
+    if (next && !job->marked) {
+        job->marked = true;
+        free (next);
+        next = relay_read (&job->relay, false, deadline);
+    }
+    for (; next; next = relay_read (&job->relay, false, deadline_in_ms (0))) {
+        free (text);
+        text = next;
+    }
+    return text;
+}
+
 static bool _runs (const struct asking *a)
 {
     for (int i = 0; i < a->count; i++)
@@ -170,7 +190,7 @@ static bool _runs (const struct asking *a)
     return false;
 }
 
-static bool _has_answered (const struct asking *a, struct asked_job *job)
+static bool _has_answered (const struct asking *a, struct asked_job *job, struct deadline deadline)
 {
     struct relay *relay = &job->relay;
     bool had_answered = job->text;
@@ -179,7 +199,7 @@ static bool _has_answered (const struct asking *a, struct asked_job *job)
     job->text = NULL;
     if (relay->srun <= 0)
         return false;
-    job->text = relay_read (relay, false, deadline_in_ms (ROUND_MS + (a->look.stacks ? STACKS_MS : 0)));
+    job->text = _read_round (job, deadline);
     if (!job->text && !had_answered) {
         relay_why (relay, "its first node does not answer", job->note, sizeof (job->note));
         printable_make_line (job->note);
@@ -199,6 +219,7 @@ static bool _has_answered (const struct asking *a, struct asked_job *job)
 
 int asking_round (struct asking *a, struct errtext *err)
 {
+    struct deadline deadline;
     int answers;
 
     if (_look_here (a, err) < 0)
@@ -216,8 +237,9 @@ int asking_round (struct asking *a, struct errtext *err)
         _begin_relays (a);
     }
     answers = a->here.count;
+    deadline = deadline_in_ms (ROUND_MS + (a->look.stacks ? STACKS_MS : 0));
     for (int i = 0; i < a->count; i++)
-        answers += _has_answered (a, &a->jobs[i]);
+        answers += _has_answered (a, &a->jobs[i], deadline);
     return answers;
 }
 

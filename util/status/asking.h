@@ -22,6 +22,7 @@ struct asked_job {
     struct job_info info;
     bool asked; /* on another host, unless there are too many */
     struct relay relay; /* .srun is 0: none */
+    bool marked; /* its first mark has come */
     char *text; /* of its steps, in this round, or NULL */
     char note[200]; /* why there may be none */
 };

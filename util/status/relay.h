@@ -16,7 +16,7 @@
 /* Words for it at most. */
 #define RELAY_WORDS 8
 
-/* What it prints after each round. */
+/* What it prints before the first round, and after each. */
 #define RELAY_MARK "\f\n"
 
 struct relay {

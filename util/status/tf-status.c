@@ -275,7 +275,7 @@ static int _watch (struct asking *asking)
             return NOT_FOUND;
         }
         if (answers == 0 && asking->look.json)
-            sleep ((unsigned int)seconds);
+            sleep (over ? 0 : (unsigned int)seconds);
         else if (_print (asking, redraw, over ? 0 : seconds) < 0)
             return FAILED;
         if (over)
@@ -288,6 +288,8 @@ static int _watch (struct asking *asking)
 /* For a tf-status on another host. */
 static int _relay (struct asking *asking, int seconds)
 {
+    if (fputs (RELAY_MARK, stdout) < 0)
+        return FAILED;
     do {
         char *text;
         bool printed;
