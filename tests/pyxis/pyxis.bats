@@ -67,6 +67,10 @@ after_test ()
     spare_takes_a_place
 }
 
+@test "pyxis: nodes are checked in the container, before the tasks start" {
+    nodes_are_checked
+}
+
 @test "pyxis: RANK, WORLD_SIZE and MASTER_ADDR are those of the step in an image of PyTorch's" {
     torch_variables
 }

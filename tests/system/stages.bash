@@ -139,6 +139,19 @@ worker 2 lost, now rank 3
 worker 2 exit 0 (restarted 1 time)" ] || fail "another table: $(< "$srun_output")"
 }
 
+# The program of the check is in the container, too.
+nodes_are_checked ()
+{
+    printf '#!/bin/sh\n[ ! -e %s ] || { echo outside; exit 1; }\n[ "$SLURMD_NODENAME" != %s ] || { echo inside; exit 1; }\n' \
+        "$SPANK_TF_STAGE" "$(node 2)" > "$work/check"
+    chmod 755 "$work/check"
+    run_inside '' -N3 -n3 --tf-tasks=worker:2,spare --tf-preflight="yes,$work/check" --tf-log-dir="$work/logs"
+    succeeds
+    [[ $stderr == *"$(node 2) did not pass the preflight: $work/check: \"inside\". Result: worker 1 (rank 1) is now rank 2"* ]] ||
+        fail "another result: $stderr"
+    had_lives 1 0 1
+}
+
 torch_variables ()
 {
     local -a container=("${torch[@]}")

@@ -71,6 +71,10 @@ after_test ()
     spare_takes_a_place
 }
 
+@test "in a container: nodes are checked there, before the tasks start" {
+    nodes_are_checked
+}
+
 @test "in a container: RANK, WORLD_SIZE and MASTER_ADDR are those of the step, not of the image's plugin" {
     torch_variables
 }

@@ -46,7 +46,8 @@ static struct prepared {
     struct output_paths paths;      /* "" without --tf-log-dir */
     struct watch_socket_name watch; /* "" if there is no socket for heartbeats */
     int log;                        /* the log file, to which each further life writes a line; or -1 */
-    struct namespace network;       /* where it has registered, after task_pause () */
+    int checker; /* tf-supervise, which a container may hide, for checks; or -1 */
+    struct namespace network, mounts; /* where it has registered, after task_pause () */
 } prepared;
 
 static const char *_or_null (const char *text)
@@ -245,6 +246,7 @@ static void _check_network (void)
 void task_pause (void)
 {
     prepared.network = namespace_own ("net");
+    prepared.mounts = namespace_own ("mnt");
     environment_clean (); /* the container does not get what srun has exported, as the tokens */
     if (prepared.answer.answer.supervised)
         fork_server_take_signals (&prepared.server.mask);
@@ -263,7 +265,8 @@ void task_resume (void)
 
 /*
  * In a child of the fork server: tf-supervise is executed once more, with the environment of the job and
- * without the launch's own variables.
+ * without the launch's own variables. A container that the task is in may not have its file, nor the log
+ * directory, which is the node's.
  */
 static void _make_check (const struct check_order *order)
 {
@@ -283,13 +286,13 @@ static void _make_check (const struct check_order *order)
                 4 * sizeof (char *));
         launcher_set (CHECK_TOKENS, tokens);
     } else {
-        if (info->logs)
+        if (info->logs && !namespace_has_changed (&prepared.mounts, "mnt"))
             snprintf (log_dir, sizeof (log_dir), "%s", info->log_dir.path);
         memcpy (&argv[2],
                 (char *[]){ node, (char *)(uintptr_t)prepared.answer.answer.options.preflight, log_dir },
                 3 * sizeof (char *));
     }
-    execve (info->supervisor, argv, (char **)(uintptr_t)launcher_environment ());
+    fexecve (prepared.checker, argv, (char **)(uintptr_t)launcher_environment ());
     dprintf (STDOUT_FILENO, "bad %s: %s\n", info->supervisor, strerror (errno));
 }
 
@@ -319,7 +322,9 @@ static void _use_answer (const struct task_of_slurm *slurm)
     int watch = _open_watch ();
     struct output output;
 
-    prepared.log = -1;
+    prepared.log = prepared.checker = -1;
+    if (answer->options.preflight)
+        prepared.checker = open (prepared.info.supervisor, O_PATH | O_CLOEXEC);
     prepared.server =
         (struct fork_server){ .may_restart = answer->restart.times > 0 || answer->options.preflight,
                               .port = -1,
