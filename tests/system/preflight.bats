@@ -245,6 +245,20 @@ runs_jobs ()
     [ "$(grep -l "$(node 2) did not pass the preflight" "$work/inherited" "$work/inside" | wc -l)" -eq 2 ] || fail "no line"
 }
 
+@test "scancel while nodes are checked calls none of them bad" {
+    local job last tasks
+
+    write_check "echo > $work/checks.\$SLURM_JOB_ID.\$SLURMD_NODENAME; exec sleep 900"
+    for tasks in 1 2; do
+        last=$(node $tasks)
+        job=$(slurm sbatch --parsable -N$tasks -w "$(node 1),$last" -o "$work/cancelled" --wrap="srun --tf-tasks=worker:$tasks --tf-preflight=$check touch started")
+        eventually 30 test -e "$work/checks.$job.$(node 1)" -a -e "$work/checks.$job.$last" || fail "no checks: $(< "$work/cancelled")"
+        slurm scancel "$job"
+        eventually 60 job_has_ended "$job"
+        ! grep -E 'did not pass|refused|first failure' "$work/cancelled" || fail "$(< "$work/cancelled")"
+    done
+}
+
 @test "Ctrl-C while nodes are checked ends the step, and leaves nothing" {
     write_check "echo > $work/checks.\$SLURMD_NODENAME; exec sleep 900"
     # shellcheck disable=SC2016  # of that shell

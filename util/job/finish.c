@@ -6,6 +6,7 @@
 #include "finish.h"
 
 #include <signal.h>
+#include <stdlib.h>
 
 #include "common/second.h"
 #include "place.h"
@@ -15,6 +16,23 @@
 
 static const struct exit_report refused = { .kind = EXIT_REPORT_UNSTARTED,
                                             .number = EXIT_REPORT_REFUSED_CODE };
+
+/* An end. */
+
+void finish_note_end (struct job *job, struct rank *rank, int64_t at, const struct failure_text *failure,
+                      int asked_signal)
+{
+    struct end *end = &rank->end;
+
+    end->at = at;
+    end->nth = ++job->ends;
+    end->elapsed_ms = moment_last (at, job->launched) - job->launched;
+    end->asked_signal = asked_signal;
+    free (end->failure);
+    end->failure = NULL;
+    if (failure && failure->source != FAILURE_TEXT_NONE && (end->failure = malloc (sizeof (*failure))))
+        *end->failure = *failure;
+}
 
 /* Who is left. */
 
@@ -245,6 +263,7 @@ void finish_refuse (struct job *job)
 {
     EACH_PLACE (p, job)
         if (p->phase != PLACE_ENDED) {
+            finish_note_end (job, p->rank, job->now, NULL, 0);
             p->rank->end.report = refused;
             p->phase = PLACE_ENDED;
         }

@@ -16,6 +16,13 @@
 #include "model.h"
 
 /*
+ * The last life of a rank ended at that moment, or it will have none. What it wrote about that, or NULL; the
+ * signal by which it was asked to end, or 0.
+ */
+void finish_note_end (struct job *job, struct rank *rank, int64_t at, const struct failure_text *failure,
+                      int asked_signal);
+
+/*
  * A place has ended, as its end tells: PLACE_KEPT or PLACE_ENDED; or, with `lost`, its rank is lost and the
  * phase stays.
  */

@@ -103,21 +103,6 @@ static void _set_time (struct job *job, int64_t now)
 
 /* Notes. */
 
-static void _note_end (struct job *job, struct rank *rank, int64_t at, const struct failure_text *failure,
-                       int asked_signal)
-{
-    struct end *end = &rank->end;
-
-    end->at = at;
-    end->nth = ++job->ends;
-    end->elapsed_ms = moment_last (at, job->launched) - job->launched;
-    end->asked_signal = asked_signal;
-    free (end->failure);
-    end->failure = NULL;
-    if (failure && failure->source != FAILURE_TEXT_NONE && (end->failure = malloc (sizeof (*failure))))
-        *end->failure = *failure;
-}
-
 static int _count_ended (const struct job *job)
 {
     int ended = 0;
@@ -173,7 +158,7 @@ static void _take_end (struct job *job, struct place *p, const struct status *st
 {
     const struct life_report *life = &status->life;
 
-    _note_end (job, p->rank, job->now - life->ago_ms, &status->failure, life->asked_signal);
+    finish_note_end (job, p->rank, job->now - life->ago_ms, &status->failure, life->asked_signal);
     p->rank->end.report = *report;
     /* gcc -fanalyzer is wrong: the rank keeps its end. */
     watchdog_note_end (job, p->rank);
@@ -195,7 +180,7 @@ static void _take_unbegun (struct job *job, struct place *p, const struct status
     else {
         /* Its end is this one, not that of a connection. */
         if (p->life.number == 0)
-            _note_end (job, p->rank, job->now, NULL, status->life.asked_signal);
+            finish_note_end (job, p->rank, job->now, NULL, status->life.asked_signal);
         restarts_withdraw (job, p, &status->report);
     }
 }
@@ -279,7 +264,7 @@ void job_absent (struct job *job, int64_t now, struct rank *rank, int ms, int64_
     _set_time (job, now);
     rank->heard = moment_last (rank->heard, heard);
     if (rank_is_supervised (rank) && (!rank->place || place_runs (rank->place)))
-        _note_end (job, rank, now, NULL, 0);
+        finish_note_end (job, rank, now, NULL, 0);
     absence_begin (job, rank, ms);
 }
 
@@ -384,7 +369,7 @@ static void _cut_rank (struct job *job, struct rank *r, bool settled, int asked)
         return;
     r->cut = !r->lost && _is_killed (r);
     if (r->away == NEVER)
-        _note_end (job, r, job->now, NULL, 0);
+        finish_note_end (job, r, job->now, NULL, 0);
     if (r->cut)
         r->end.asked_signal = asked;
     r->alive = r->alive && !r->cut;
@@ -423,7 +408,7 @@ static void _release_spares (struct job *job)
     EACH_RANK (r, job)
         if (!r->place && !r->released && !r->lost) {
             r->released = true;
-            _note_end (job, r, job->now, NULL, 0);
+            finish_note_end (job, r, job->now, NULL, 0);
         }
 }
 

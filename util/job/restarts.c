@@ -544,12 +544,18 @@ void restarts_end (struct job *job, struct place *p)
 void restarts_ask (struct job *job, int signal, int64_t at)
 {
     job->finish.failure_over = NEVER;
+    EACH_PLACE (p, job) {
+        place_forbid (p, PLACE_ASKED);
+        /* Nodes are checked, and its program has not begun; before a requeue it need not. */
+        if (!job->asked_signal && place_waits (p) && p->life.number < 0 && job->requeue.saves == NEVER) {
+            finish_note_end (job, p->rank, job->now, NULL, signal);
+            p->rank->end.report = (struct exit_report){ .kind = EXIT_REPORT_SIGNAL, .number = signal };
+        }
+    }
     if (!job->asked_signal) {
         job->asked_signal = signal;
         job->asked_at = at;
     }
-    EACH_PLACE (p, job)
-        place_forbid (p, PLACE_ASKED);
 }
 
 /* Time. */
@@ -620,7 +626,7 @@ static void _look_at_gathering (struct job *job, const struct members *all)
 
     if (job->phase != JOB_GATHERS)
         return;
-    if (all->unable) {
+    if (all->unable || job->asked_signal) {
         _end_gathering (job, true);
         return;
     }

@@ -22,6 +22,8 @@
 /* A process that does not die of SIGKILL in this time hangs in the kernel. */
 #define KILL_MS 2000
 #define LOOK_MS 10
+/* Slurm signals the processes of a step one after the other; this one not later than this (machine.c). */
+#define SIGNALS_MS 300
 /* A timer that is so late: this process was stopped. */
 #define SUSPENDED_MS 1000
 
@@ -157,6 +159,9 @@ void checks_ended (struct checks *c, int status, int64_t now)
         _set_result (c, c->report.result, text);
     }
     _end_process (c, now);
+    /* If that was Slurm's signal, the rendezvous learns first that the step was asked to end. */
+    if (status != 0)
+        c->due = now + SIGNALS_MS;
 }
 
 /* No check is under way. */
