@@ -158,6 +158,15 @@ static void _ps_failed (const struct narrator *n, const struct rank *rank, const
               _failed (report, &room));
 }
 
+/* The preflight before a restart may refuse that. */
+static bool _has_any_begun (const struct roster *roster)
+{
+    EACH_RANK (rank, roster)
+        if (rank->place && rank->place->life.number >= 0)
+            return true;
+    return false;
+}
+
 static void _refused (const struct narrator *n)
 {
     char nodes[1024],
@@ -166,9 +175,8 @@ static void _refused (const struct narrator *n)
     if (preflight_text_alike (n->roster) == 0)
         snprintf (action, sizeof (action), "Leave bad nodes out (--exclude=%s), add spares,",
                   preflight_text_nodes (n->roster, nodes, sizeof (nodes)));
-    _say (n, ERROR,
-          "the preflight has refused the step, and no program was started (exit code %d). %s or use "
-          "--tf-preflight=warn",
+    _say (n, ERROR, "the preflight has refused the %s (exit code %d). %s or use --tf-preflight=warn",
+          _has_any_begun (n->roster) ? "restart" : "step, and no program was started",
           EXIT_REPORT_REFUSED_CODE, action);
 }
 

@@ -273,9 +273,14 @@ static char *_suspect_object (const struct roster *roster, const struct fact *fa
     char reason[PREFLIGHT_TEXT_SIZE];
     int count = 0;
 
-    json_object_set_new (object, "node", json_string (rank->node));
+    json_object_set_new (object, "node", _node (rank));
     json_object_set_new (object, "item", json_string (preflight_text_item (rank)));
-    _add_text (object, "reason", preflight_text_reason (rank, config, reason, sizeof (reason)));
+    /* The name of a program may be any bytes, too. */
+    preflight_text_reason (rank, config, reason, sizeof (reason));
+    printable_make_line (reason);
+    _add_text (object, "reason", reason);
+    if (preflight_text_alike (roster) > 0)
+        json_object_set_new (object, "all_nodes", json_true ());
     EACH_RANK (r, roster)
         if (strcmp (r->node, rank->node) == 0) {
             json_array_append_new (tasks, _task (r));
