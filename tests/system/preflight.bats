@@ -144,7 +144,7 @@ start_journals ()
 # What root's timer does, with COMMAND, which prints journals; then print the nodes that are drained: collect COMMAND [OPTIONS]
 collect ()
 {
-    "$tests/cluster" run -- "$work/drain" --collect --journalctl="$1" "${@:2}" > "$BATS_TEST_TMPDIR/drain.out"
+    "$tests/cluster" run -- "$work/drain" --collect --journalctl="$1" --state="$BATS_TEST_TMPDIR/state" "${@:2}" > "$BATS_TEST_TMPDIR/drain.out"
     slurm sinfo -h -N -t drain -o '%N %E'
 }
 
@@ -201,6 +201,14 @@ runs_jobs ()
     [ "$("$tests/cluster" run -- squeue -h -t R | wc -l)" -eq "$1" ]
 }
 
+# What prints these records, as journalctl does, is $work/journal: write_records < LINES, each "UID JOB NODE"
+write_records ()
+{
+    awk -v at="$(date +%s%6N)" '{ printf "{\"__REALTIME_TIMESTAMP\":\"%s\",\"_UID\":\"%s\",\"MESSAGE\":\"{\\\"job\\\":%s,\\\"node\\\":\\\"%s\\\",\\\"item\\\":\\\"links\\\"}\"}\n", at, $1, $2, $3 }' \
+        > "$work/records"
+    echo "cat $work/records" > "$work/journal"
+}
+
 # bats test_tags=plugin
 @test "contrib/notify/drain: a job whose name has nodes and users, and records without end, drain no node" {
     local job name own result who
@@ -216,10 +224,8 @@ runs_jobs ()
         echo "$own $job ALL"
         echo "$own $job $(node 3)"
         echo "$own $job $(node 1)"
-    done | awk '{ printf "{\"_UID\":\"%s\",\"MESSAGE\":\"{\\\"job\\\":%s,\\\"node\\\":\\\"%s\\\",\\\"item\\\":\\\"links\\\"}\"}\n", $1, $2, $3 }' \
-        > "$work/records"
+    done | write_records
     eventually 30 runs_jobs 2 || fail "the jobs do not run"
-    echo "cat $work/records" > "$work/journal"
     PATH=$work/bin:$PATH collect "sh $work/journal" > "$BATS_TEST_TMPDIR/drained"
     result="$(xargs < "$BATS_TEST_TMPDIR/drained"), $(($(wc -l < "$work/calls") < 300))"
     for name in 1 2 3 4; do
@@ -227,6 +233,44 @@ runs_jobs ()
     done
     end_all
     [ "$result" = "$(node 1) spank_tf preflight: links, of 2 users, 1" ] || fail "$result"
+}
+
+# A job of this user on node 1, whose number is in $job.
+sleep_on_node_1 ()
+{
+    job=$("$tests/cluster" run --user "$1" -- sbatch --parsable -n1 -w "$(node 1)" -o /dev/null --wrap='sleep 100')
+}
+
+take_back ()
+{
+    "$tests/cluster" run -- scontrol update NodeName="$(node 1)" State=RESUME || true
+}
+
+# bats test_tags=plugin
+@test "contrib/notify/drain: what Slurm has confirmed counts when it has forgotten the job, and a node that was taken back stays" {
+    local first job result
+
+    cp "$tests/../contrib/notify/drain" "$work/drain"
+    mkdir "$work/bin"
+    sleep_on_node_1 "$user"
+    first="$(id -u "$user") $job $(node 1)"
+    # shellcheck disable=SC2016  # of that script
+    printf '#!/bin/sh\ncase "$*" in *--jobs=%s" "*) exit 1 ;; esac\nexec %s "$@"\n' "$job" "$(command -v squeue)" > "$work/bin/squeue"
+    chmod 755 "$work/bin/squeue"
+    sleep_on_node_1 "$other_user"
+    eventually 30 runs_jobs 2 || fail "the jobs do not run"
+    write_records <<< "$first"
+    result="one: $(collect "sh $work/journal")"
+    write_records <<< "$first"$'\n'"$(id -u "$other_user") $job $(node 1)"
+    result+=", both: $(PATH=$work/bin:$PATH collect "sh $work/journal")"
+    take_back
+    result+=", taken back: $(collect "sh $work/journal")"
+    write_records <<< "$first"$'\n'"$(id -u "$other_user") $job $(node 1)"
+    result+=", bad again: $(collect "sh $work/journal")"
+    take_back
+    end_all
+    [ "$result" = "one: , both: $(node 1) spank_tf preflight: links, of 2 users, taken back: , bad again: $(node 1) spank_tf preflight: links, of 2 users" ] ||
+        fail "$result"
 }
 
 @test "preflight= of a site, --tf-preflight=no, sbatch, salloc, and inside the script" {
