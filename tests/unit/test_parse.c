@@ -865,6 +865,9 @@ static void read_squeue (char *text)
     const char *next;
     int used = 0;
 
+    /* Lines of a name. */
+    for (char *end; (end = strchr (text, '\n')) && strchr (end, ';'); text = end + 1)
+        used += snprintf (line + used, sizeof (line) - (size_t)used, "%.*s\n", (int)(end - text), text);
     if (!strchr (text, ';'))
         snprintf (line, sizeof (line), "%s", text);
     else
