@@ -201,7 +201,7 @@ static void use_file (int number, char *event)
         story_unescape (event);
         assert_int_equal (write (*fd, event, strlen (event)), strlen (event));
     } else if (story_begins (&event, "begins step"))
-        logdir_begin_step (*fd, event);
+        logdir_begin (*fd, event, 0, NULL);
     else if (story_begins (&event, "closes")) {
         close (*fd);
         *fd = -1;

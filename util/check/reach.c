@@ -31,7 +31,7 @@ void reach_ports (const struct address *host, const int port[], int error[], siz
     size_t left = 0;
 
     for (size_t i = 0; i < count; i++) {
-        waiting[i] = (struct pollfd){ .fd = tcp_try_begin (host, port[i]), .events = POLLOUT };
+        waiting[i] = (struct pollfd){ .fd = tcp_connect_begin (host, port[i], false), .events = POLLOUT };
         error[i] = waiting[i].fd < 0 ? errno : ETIMEDOUT;
         left += waiting[i].fd >= 0;
     }

@@ -266,17 +266,14 @@ static const char *_begin_line (int fd)
     return last == '\n' ? "" : "\n";
 }
 
-void logdir_begin_step (int fd, const char *step)
+void logdir_begin (int fd, const char *step, int life, const char *at)
 {
     struct stat st;
 
-    if (fstat (fd, &st) == 0 && st.st_size > 0)
+    if (life > 0)
+        dprintf (fd, "%s" LOGDIR_STEP_LINE "%s, restart %d, %s\n", _begin_line (fd), step, life, at);
+    else if (fstat (fd, &st) == 0 && st.st_size > 0)
         dprintf (fd, "%s" LOGDIR_STEP_LINE "%s\n", _begin_line (fd), step);
-}
-
-void logdir_begin_life (int fd, const char *step, int life, const char *at)
-{
-    dprintf (fd, "%s" LOGDIR_STEP_LINE "%s, restart %d, %s\n", _begin_line (fd), step, life, at);
 }
 
 void logdir_ask_to_end (int fd, const char *step, const char *signal, const char *at, int last_step)

@@ -52,13 +52,11 @@ int logdir_open_first (const struct logdir *dir, bool append, const char *name, 
 #define LOGDIR_STEP_LINE "spank_tf: step "
 
 /*
- * Write that line to the file, unless it is empty. It is a line of its own also if the output before does not
- * end with one.
+ * Write that line to the file: for the first life (0) unless the file is empty, for others LOGDIR_STEP_LINE
+ * "12.1, restart 1, 2026-11-25T14:02:11+01:00", where `at` is the time. It is a line of its own also if the
+ * output before does not end with one.
  */
-void logdir_begin_step (int fd, const char *step);
-
-/* The same for each life but the first: LOGDIR_STEP_LINE "12.1, restart 1, 2026-11-25T14:02:11+01:00". */
-void logdir_begin_life (int fd, const char *step, int life, const char *at);
+void logdir_begin (int fd, const char *step, int life, const char *at);
 
 /*
  * A task of which the log is was asked to end, by Slurm or its user: LOGDIR_STEP_LINE "12.1" LOGDIR_ASKED

@@ -20,7 +20,7 @@ static int _close_with (int fd, int error)
     return -1;
 }
 
-static int _connect_begin (const struct address *to, int port, bool acknowledges)
+int tcp_connect_begin (const struct address *to, int port, bool acknowledges)
 {
     static const int off = 0;
     struct sockaddr_storage ss;
@@ -36,16 +36,6 @@ static int _connect_begin (const struct address *to, int port, bool acknowledges
     return fd;
 }
 
-int tcp_connect_begin (const struct address *to, int port)
-{
-    return _connect_begin (to, port, true);
-}
-
-int tcp_try_begin (const struct address *to, int port)
-{
-    return _connect_begin (to, port, false);
-}
-
 int tcp_connect_end (int fd)
 {
     int error = 0;
@@ -56,7 +46,7 @@ int tcp_connect_end (int fd)
 
 int tcp_connect (const struct address *to, int port, struct deadline deadline)
 {
-    int fd = tcp_connect_begin (to, port), error = ETIMEDOUT;
+    int fd = tcp_connect_begin (to, port, true), error = ETIMEDOUT;
 
     if (fd >= 0 && deadline_wait (fd, POLLOUT, deadline))
         error = tcp_connect_end (fd);

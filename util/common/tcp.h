@@ -12,14 +12,10 @@
 /*
  * Begin to connect. Returns a non-blocking, close-on-exec socket, on which POLLOUT shows that
  * tcp_connect_end () knows the result; -1 and errno if it has failed already. tcp_keep_alive () is done.
+ * Without `acknowledges` it is learnt only whether there is an answer: Linux waits with the last packet of
+ * the handshake for 0.2 s, and if tcp_abort () is called before, what listens there never sees a connection.
  */
-int tcp_connect_begin (const struct address *to, int port);
-
-/*
- * The same, to learn only whether there is an answer: Linux waits with the last packet of the handshake for
- * 0.2 s, and if tcp_abort () is called before, what listens there never sees a connection.
- */
-int tcp_try_begin (const struct address *to, int port);
+int tcp_connect_begin (const struct address *to, int port, bool acknowledges);
 
 /* 0, or the errno of the attempt to connect. The socket stays open. */
 int tcp_connect_end (int fd);

@@ -65,7 +65,7 @@ int output_open (struct output_paths *paths, struct logdir *dir, const struct an
               logdir_task_file (name, sizeof (name), answer->role, answer->index));
     fd = logdir_open (dir, answer->log_append, name, err);
     if (fd >= 0 && answer->log_append)
-        logdir_begin_step (fd, step);
+        logdir_begin (fd, step, 0, NULL);
     logdir_close (dir);
     return fd;
 }

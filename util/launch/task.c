@@ -221,7 +221,7 @@ void task_begin (void)
         launcher_set ("SLURM_TASK_PID", pid);
     }
     if (life > 0 && prepared.log >= 0)
-        logdir_begin_life (prepared.log, r->step, life, prepared.server.at);
+        logdir_begin (prepared.log, r->step, life, prepared.server.at);
     /* What a former life has written there is not about this one. */
     if (error_file)
         unlink (error_file);

@@ -49,11 +49,6 @@ bool restart_rule_covers (const struct restart_rule *rule, const struct exit_rep
     return rule->any ? !_is_final (report->number) : restart_rule_saved (report);
 }
 
-int restart_rule_total (const struct restart_rule *rule)
-{
-    return rule->total ? rule->total : VALUE_RESTARTS_IN_ALL * rule->times;
-}
-
 int restart_rule_pause (const struct restart_rule *rule, int nth)
 {
     int pause = 1;

@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 
+#include "common/value.h"
 #include "exit_report.h"
 
 struct restart_rule {
@@ -27,7 +28,10 @@ bool restart_rule_covers (const struct restart_rule *rule, const struct exit_rep
 bool restart_rule_saved (const struct exit_report *report);
 
 /* The most restarts of a step, 0 or more. */
-int restart_rule_total (const struct restart_rule *rule);
+static inline int restart_rule_total (const struct restart_rule *rule)
+{
+    return rule->total ? rule->total : VALUE_RESTARTS_IN_ALL * rule->times;
+}
 
 /* Seconds before the nth restart, from 1: 1 before the first one, then doubled. */
 int restart_rule_pause (const struct restart_rule *rule, int nth);

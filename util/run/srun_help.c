@@ -105,10 +105,22 @@ struct srun_help *srun_help_create (const char *text)
     return help;
 }
 
-enum srun_value srun_help_long (const struct srun_help *help, const char *name, size_t length)
+static enum srun_value _find_letter (const struct srun_help *help, char letter)
+{
+    for (size_t i = 0; i < help->count; i++)
+        if (help->option[i].letter == letter)
+            return help->option[i].value;
+    return SRUN_VALUE_UNKNOWN;
+}
+
+enum srun_value srun_help_find (const struct srun_help *help, const char *word)
 {
     enum srun_value value = SRUN_VALUE_UNKNOWN;
+    const char *name = word + 2;
+    size_t length = strlen (name);
 
+    if (word[1] != '-')
+        return _find_letter (help, word[1]);
     for (size_t i = 0; i < help->count; i++) {
         const struct option *option = &help->option[i];
 
@@ -122,14 +134,6 @@ enum srun_value srun_help_long (const struct srun_help *help, const char *name, 
         value = option->value;
     }
     return value;
-}
-
-enum srun_value srun_help_letter (const struct srun_help *help, char letter)
-{
-    for (size_t i = 0; i < help->count; i++)
-        if (help->option[i].letter == letter)
-            return help->option[i].value;
-    return SRUN_VALUE_UNKNOWN;
 }
 
 bool srun_help_has (const struct srun_help *help, const char *name)

@@ -27,10 +27,8 @@ struct srun_help;
 /* Read the text. To be freed; NULL if there is no memory. */
 struct srun_help *srun_help_create (const char *text);
 
-/* The option of this name, without "--"; as getopt_long (3), accept an abbreviation. */
-enum srun_value srun_help_long (const struct srun_help *help, const char *name, size_t length);
-
-enum srun_value srun_help_letter (const struct srun_help *help, char letter);
+/* The option "--nodes", or "-N"; as getopt_long (3), accept an abbreviation of a name. */
+enum srun_value srun_help_find (const struct srun_help *help, const char *word);
 
 /* True if srun has exactly this option. */
 bool srun_help_has (const struct srun_help *help, const char *name);

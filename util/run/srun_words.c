@@ -93,7 +93,7 @@ static enum srun_value _long (const struct parser *p, const char *word)
         p->words->quiet = true;
     if (strchr (word, '='))
         return SRUN_VALUE_NONE;
-    value = srun_help_long (p->help, word + 2, strlen (word + 2));
+    value = srun_help_find (p->help, word);
     return value == SRUN_VALUE_UNKNOWN ? p->ask (word, p->arg) : value;
 }
 
@@ -102,7 +102,7 @@ static enum srun_value _letters (const struct parser *p, const char *word)
 {
     for (const char *letter = word + 1; *letter; letter++) {
         char option[] = { '-', *letter, '\0' };
-        enum srun_value value = srun_help_letter (p->help, *letter);
+        enum srun_value value = srun_help_find (p->help, option);
 
         p->words->quiet = p->words->quiet || *letter == 'Q';
         if (value == SRUN_VALUE_UNKNOWN)

@@ -111,7 +111,7 @@ static void _connect (struct uplink *u)
     int lost_after = u->config->lost_after;
 
     u->stable = deadline_never ();
-    if ((u->fd = tcp_connect_begin (&u->config->address, u->config->port)) < 0) {
+    if ((u->fd = tcp_connect_begin (&u->config->address, u->config->port, true)) < 0) {
         _fail (u);
         return;
     }
