@@ -82,7 +82,7 @@ static const struct message {
     { &rendezvous_config_fields, _decode_rendezvous_config, _encode_rendezvous_config,
       FRAME_MAX_CONFIGURATION },
     { &status_fields, _decode_status, _encode_status, FRAME_MAX_REGISTRATION },
-    { &goal_fields, _decode_goal, _encode_goal, FRAME_MAX_ORDER },
+    { &goal_fields, _decode_goal, _encode_goal, FRAME_MAX_ANSWER },
     { &overview_fields, _decode_overview, _encode_overview, FRAME_MAX_CONFIGURATION },
     { &overview_question_fields, _decode_overview_question, _encode_overview_question,
       OVERVIEW_MAX_QUESTION },

@@ -666,7 +666,7 @@ static const char *make_directory (mode_t mode)
 /* Check all consequences of an execve () that fails in the parent. */
 static void check_failed_exec (const char *path, const char *reason)
 {
-    struct frame_reader reader = { .ceiling = FRAME_MAX_ORDER };
+    struct frame_reader reader = { .ceiling = FRAME_MAX_EXIT_REPORT };
     struct status status;
     struct frame *frame;
     int of_first, of_task;

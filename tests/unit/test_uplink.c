@@ -103,6 +103,25 @@ TEST (a_connection_on_which_the_task_registered_stands)
     assert_int_equal (see ().since, 1000);
 }
 
+/* Of a preflight that gives a place to a spare, say: the step needs no restarts for that. */
+TEST (an_answer_in_a_goal_may_be_long)
+{
+    const struct goal goal = GOAL_FIRST;
+    struct frame *frame = goal_encode (&goal, SERVER_TOKEN);
+    enum uplink_event event = UPLINK_NOTHING;
+    char cluster[100001] = "";
+
+    memset (cluster, 'x', sizeof (cluster) - 1);
+    frame_add (frame, "SLURM_TF_ROLE", "worker");
+    frame_add (frame, "TF_CONFIG", "%s", cluster);
+    assert_int_equal (frame_send (frame, connection, NULL), 0);
+    frame_destroy (frame);
+    for (int i = 0; i < 100 && event == UPLINK_NOTHING; i++)
+        event = serve (0);
+    assert_int_equal (event, UPLINK_GOAL);
+    assert_non_null (uplink->answer);
+}
+
 TEST (after_a_broken_connection_the_rendezvous_is_heard_when_it_shows_its_token)
 {
     serve (1000);

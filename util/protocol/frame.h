@@ -33,7 +33,6 @@
 #define FRAME_MAX_REGISTRATION (28 * 1024)
 #define FRAME_MAX_ANSWER (512 * 1024)
 #define FRAME_MAX_CONFIGURATION (16 * 1024 * 1024)
-#define FRAME_MAX_ORDER 4096
 #define FRAME_MAX_EXIT_REPORT 4096
 
 /* The longest time in a message, in seconds; far above what an option or a site may set. */

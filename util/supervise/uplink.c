@@ -184,7 +184,7 @@ struct uplink *uplink_create (int fd, const struct supervisor_config *config, st
     u->fd = fd;
     u->config = config;
     /* A goal may have an answer. */
-    u->reader.ceiling = config->restart.times ? FRAME_MAX_ANSWER : FRAME_MAX_ORDER;
+    u->reader.ceiling = FRAME_MAX_ANSWER;
     u->link = (struct link){ .heard = deadline_in_ms (0).at_ms };
     u->known = true;
     _set_stands (u, true);
