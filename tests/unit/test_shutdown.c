@@ -1171,6 +1171,19 @@ TEST (the_ledger_of_an_object_has_each_account_and_null_for_what_is_not_known)
     end ();
 }
 
+/* What it had told the task is not in its journal. */
+TEST (the_wait_of_srun_begins_with_an_end_also_if_tf_rendezvous_was_killed_after_it)
+{
+    char step[] = "worker:2 wait 40";
+    const struct status ended = { .ended = true, .life = { .number = 1, .life = -1 } };
+
+    begin (step);
+    job_status (server.job, now_ms, rank_of (0), &ended);
+    job_absent (server.job, now_ms, rank_of (0), 1000, now_ms);
+    assert_true (server.job->left == now_ms);
+    end ();
+}
+
 /* A task that has not got its answer registers again, which it may if it is missed. */
 TEST (a_rendezvous_that_is_killed_before_it_has_answered_leaves_tasks_that_are_missed)
 {

@@ -87,6 +87,12 @@ static bool _is_over (const struct rank *rank)
     return rank->place ? rank->place->phase == PLACE_ENDED : rank->released;
 }
 
+/* srun kills the step --wait after the first task has ended. So one without a place ends with the others. */
+static bool _is_kept_for_wait (const struct job *job, const struct rank *rank)
+{
+    return !rank->place && job->config->wait > 0 && !work_is_over (job);
+}
+
 /* For a restart of all; but one that does not only serve may end by itself before. */
 static bool _stops_to_gather (const struct job *job, const struct place *p)
 {
@@ -128,7 +134,7 @@ struct goal job_goal (const struct job *job, const struct rank *rank)
         goal.stop = GOAL_STOP;
     else if (begins && job->requeue.saves != NEVER && !p->duty.serves)
         goal.stop = GOAL_SAVE;
-    goal.leave = _is_over (rank) && !rank->alive && rank->report > 0;
+    goal.leave = _is_over (rank) && !rank->alive && rank->report > 0 && !_is_kept_for_wait (job, rank);
     goal.code = _code (job, rank, &goal);
     return goal;
 }

@@ -265,6 +265,9 @@ void job_absent (struct job *job, int64_t now, struct rank *rank, int ms, int64_
     rank->heard = moment_last (rank->heard, heard);
     if (rank_is_supervised (rank) && (!rank->place || place_runs (rank->place)))
         finish_note_end (job, rank, now, NULL, 0);
+    /* What it was told is forgotten if tf-rendezvous is killed. */
+    if (rank->place && rank->place->phase == PLACE_ENDED && !rank->lost)
+        job->left = moment_first (job->left, now);
     absence_begin (job, rank, ms);
 }
 
@@ -403,7 +406,7 @@ void job_cut (struct job *job, int64_t now)
 /* Spares are not needed any more. */
 static void _release_spares (struct job *job)
 {
-    if (job->phase != JOB_FINISHES && _count_ended (job) < job->places)
+    if (!work_is_over (job))
         return;
     EACH_RANK (r, job)
         if (!r->place && !r->released && !r->lost) {

@@ -46,6 +46,15 @@ static inline bool place_has_ended (const struct place *p)
     return p->phase >= PLACE_KEPT || p->rank->lost;
 }
 
+/* The job finishes, or has nobody to wait for. */
+static inline bool work_is_over (const struct job *job)
+{
+    EACH_PLACE (p, job)
+        if (!place_has_ended (p))
+            return job->phase == JOB_FINISHES;
+    return true;
+}
+
 /* Nothing begins for it any more. */
 static inline void place_forbid (struct place *p, enum place_future why)
 {
