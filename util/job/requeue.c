@@ -144,14 +144,16 @@ static bool _has_saved (const struct exit_report *report)
            || (report->kind == EXIT_REPORT_SIGNAL && report->number == SIGTERM);
 }
 
-/*
- * It was asked, or srun's end has cut it short, and the job waits for it; if it waits for none
- * (--tf-stop=never), for all of the cluster.
- */
+/* The job waits for it; if it waits for none (--tf-stop=never), for all of the cluster. */
+static bool _must_save (const struct job *job, const struct place *p)
+{
+    return job->aim == FINISH_NOT ? !p->beside : p->duty.awaited;
+}
+
+/* It was asked, or srun's end has cut it short. */
 static bool _counts (const struct job *job, const struct place *p)
 {
-    return (job->aim == FINISH_NOT ? !p->beside : p->duty.awaited)
-           && (p->rank->end.at > job->requeue.saves || p->rank->cut);
+    return _must_save (job, p) && (p->rank->end.at > job->requeue.saves || p->rank->cut);
 }
 
 /* Whenever that was. Not one that was asked to save before it had begun. */
@@ -175,7 +177,7 @@ static bool _slurm_was_first (const struct job *job)
     if (!job->requeue.far || !job->asked_signal)
         return false;
     EACH_PLACE (p, job)
-        if (p->duty.awaited && restart_rule_saved (&p->rank->end.report))
+        if (_must_save (job, p) && restart_rule_saved (&p->rank->end.report))
             return true;
     return false;
 }

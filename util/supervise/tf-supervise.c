@@ -507,17 +507,18 @@ static void _log_asked (const struct supervisor *s, int number, int64_t asked_at
 
 /*
  * At once, because SIGKILL may follow, and srun may end: then this is all that is told of the end. What has
- * ended tells it in its report.
+ * ended tells it in its report. A program that has survived Ctrl-C, say, is asked no more.
  */
 static void _tell_asked (struct supervisor *s)
 {
     int64_t at;
     int number = machine_asked (&s->machine, &at);
 
-    if (number && !s->asked && !s->machine.reported) {
+    if (!number != !s->asked && !s->machine.reported) {
         _tell (s);
         /* The rendezvous' wish came now. */
-        _log_asked (s, number, at ? at : time (NULL));
+        if (number)
+            _log_asked (s, number, at ? at : time (NULL));
     }
     s->asked = number;
 }
@@ -567,7 +568,7 @@ static void _watch (struct supervisor *s)
     if (s->watch.rule.seconds == 0)
         return;
     if (signals->slurms.number || _now () < signals->user_ends || s->machine.stopped)
-        s->watch.done = true;
+        s->watch.asked = true;
     s->watch.paused = signals->suspended;
     watch_look (&s->watch, s->watch.lives && !s->watch.runs && !_is_unstarted (s));
     if (s->machine.phase != MACHINE_RUNS)
@@ -631,7 +632,7 @@ static void _look_for_listener (struct supervisor *s)
         return;
     _look_at_environment (s);
     listener_look (&s->listener);
-    if (s->listener.use == ADDRESS_USED && s->config.restart.times > 0) {
+    if (s->listener.use == ADDRESS_USED) {
         s->started_ms = (int)(_now () - s->began);
         _tell (s);
     }
@@ -753,6 +754,7 @@ static void _run (struct supervisor *s)
         _look (s);
         _watch (s);
         _tell_suspension (s);
+        _tell_asked (s);
         _look_for_listener (s);
         _look_at_attempts (s);
         if (pfd[4].revents)

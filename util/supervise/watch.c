@@ -154,7 +154,7 @@ void watch_discard (const struct watch *w)
 void watch_begin (struct watch *w)
 {
     w->lives = true;
-    w->runs = w->judged = w->has_log = w->log_grew = w->done = w->flooded = w->paused = false;
+    w->runs = w->judged = w->has_log = w->log_grew = w->done = w->asked = w->flooded = w->paused = false;
     w->highest = w->step > w->highest ? w->step : w->highest;
     w->messages = w->growths = w->step = w->told_step = 0;
     w->age_ms = w->sign_ms = w->second_ms = 0;
@@ -203,7 +203,7 @@ static void _take_message (struct watch *w, const char *bytes, size_t length)
         w->step = message.step;
     if (message.alive) {
         w->sends = true;
-        w->done = false;
+        w->done = w->asked = false;
         w->messages += w->messages < SIGNS_MAX_MS;
         _sign (w, w->messages > 1);
     }
@@ -275,6 +275,7 @@ static void _note_growth (struct watch *w)
     }
     w->growths += w->growths < GROWTHS_LEAST;
     w->log_grew = true;
+    w->asked = false;
     w->has_log = w->has_log
                  || (w->growths == GROWTHS_LEAST
                      && w->age_ms - w->growing_ms >= w->rule.seconds * SECOND_MS / GROWING_PART);
@@ -284,7 +285,7 @@ static enum signs_source _source (const struct watch *w)
 {
     if (w->rule.seconds == 0)
         return SIGNS_NONE;
-    if (w->done)
+    if (w->done || w->asked)
         return SIGNS_DONE;
     if (w->sends)
         return SIGNS_MESSAGES;

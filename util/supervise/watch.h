@@ -50,7 +50,8 @@ struct watch {
     bool judged, has_log;           /* without messages: its log counts */
     bool log_grew; /* ever in this life */
     bool paused;                    /* the job is suspended: time does not count */
-    bool done;                      /* it has said that it will send no more, or was asked to end */
+    bool done;                      /* it has said that it will send no more */
+    bool asked; /* it was asked to end, and has shown no activity since */
     char status[SIGNS_MAX_STATUS + 1];
     int step; /* the highest of this life; 0: none */
     /* Of all lives: the longest silence between two signs, in the present window and the one before. */
