@@ -547,6 +547,17 @@ static void _say_alone (struct machine *m)
     m->said_alone = true;
 }
 
+/*
+ * A task that has not begun, and cannot tell that it never will, may have got a place meanwhile: then its
+ * work is not done.
+ */
+static void _leave_unasked (struct machine *m)
+{
+    bool owes = m->idle && !_end_is_known (m) && m->goal.code == GOAL_OWN_CODE;
+
+    _let_go (m, owes ? 1 : m->goal.code);
+}
+
 /* When to look at the rendezvous. */
 static int64_t _lease_due (const struct machine *m)
 {
@@ -575,7 +586,7 @@ void machine_link (struct machine *m, int64_t now, const struct link *link)
     else {
         _say_alone (m);
         if (m->phase == MACHINE_ENDED)
-            _let_go (m, m->goal.code);
+            _leave_unasked (m);
         if (m->phase == MACHINE_RUNS && signals_deliver (&m->signals))
             _terminate_program (m);
     }
@@ -705,6 +716,8 @@ static int64_t _due (const struct machine *m)
         case MACHINE_RUNS:
             if (!m->alive || m->fresh)
                 return m->now;
+            if (m->run < m->signals.user_ends)
+                stop = _min (stop, _when (m, m->signals.user_ends));
             return m->signals.withheld ? _min (stop, _when (m, m->signals.last_chance)) : stop;
         case MACHINE_WAITS: return m->waits_until;
         case MACHINE_STOPS: return _min (_when (m, m->grace), m->now + _step_ms (m));
