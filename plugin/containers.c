@@ -9,9 +9,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-#include "launch/cmdline.h"
 
 /* srun exports these for --container, --container-id, and the variables that stand for them. */
 static bool _are_slurms (void)
@@ -41,17 +38,14 @@ static bool _is_pyxis_option (const char *argument)
     return false;
 }
 
-static bool _are_pyxis (void)
+static bool _are_pyxis (const struct cmdline *options)
 {
-    struct cmdline line;
     bool are = false;
 
     for (size_t i = 0; i < sizeof (pyxis_option) / sizeof (pyxis_option[0]); i++)
         are = are || getenv (pyxis_option[i].variable) || getenv (pyxis_option[i].inherited);
-    cmdline_read (&line);
-    for (size_t i = 1; i < line.count && (optind <= 0 || i < (size_t)optind); i++)
-        are = are || _is_pyxis_option (line.text[i]);
-    cmdline_clear (&line);
+    for (size_t i = 1; i < options->count; i++)
+        are = are || _is_pyxis_option (options->text[i]);
     return are;
 }
 
@@ -74,7 +68,7 @@ static int _note_place (struct dl_phdr_info *file, size_t size, void *data)
     return 0;
 }
 
-const char *containers_forbid_restart (void)
+const char *containers_forbid_restart (const struct cmdline *options)
 {
     struct places places = { 0 };
 
@@ -85,7 +79,7 @@ const char *containers_forbid_restart (void)
     if (_are_slurms ())
         return "the programs of a step with --container cannot be restarted";
     dl_iterate_phdr (_note_place, &places);
-    if (places.pyxis > places.late && _are_pyxis ())
+    if (places.pyxis > places.late && _are_pyxis (options))
         return "in a container of pyxis, tasks are restarted by spank_tf_late.so, which must come after "
                "pyxis in plugstack.conf; see tf-check";
     return NULL;

@@ -6,7 +6,9 @@
 #ifndef TF_CONTAINERS_H
 #define TF_CONTAINERS_H
 
+#include "launch/cmdline.h"
+
 /* In srun, when all options are read: why no task of the step can be restarted; NULL if each can. */
-const char *containers_forbid_restart (void);
+const char *containers_forbid_restart (const struct cmdline *options);
 
 #endif

@@ -117,16 +117,33 @@ void srun_check_submission (void)
 
 static struct srun_facts facts;
 
+/*
+ * Slurm reads the options of a component by getopt_long (), which leaves in optind where they end. It counts
+ * from the program's name, and for a later component from the ":" in front of it (init_srun () in Slurm's
+ * src/srun/libsrun/srun_job.c).
+ */
+static void _find_options (void)
+{
+    static size_t begin;
+    size_t end = begin + (optind > 0 ? (size_t)optind : 0);
+
+    if (end == begin || end > facts.line.count)
+        end = facts.line.count;
+    facts.options = (struct cmdline){ end - begin, facts.line.text + begin };
+    for (; end < facts.line.count; end++)
+        if (strcmp (facts.line.text[end], ":") == 0) {
+            begin = end;
+            break;
+        }
+}
+
 static void _gather_facts (void)
 {
     if (!facts.line.text)
         cmdline_read (&facts.line);
-    /* Slurm reads its options by getopt_long (), which leaves the place where they end. */
-    facts.options = facts.line;
-    if (optind > 0 && facts.line.count > (size_t)optind)
-        facts.options.count = (size_t)optind;
+    _find_options ();
     slurm_private_srun (&facts);
-    facts.no_restart = containers_forbid_restart ();
+    facts.no_restart = containers_forbid_restart (&facts.options);
 }
 
 void srun_prepare (void)
@@ -138,6 +155,9 @@ void srun_prepare (void)
         _refuse (err.text);
     if (options_use () == OPTIONS_ON)
         _gather_facts ();
+    /* The shell of salloc (use_interactive_step) is not what the job's options are for. */
+    if (cmdline_has (&facts.options, "--interactive"))
+        return;
     if (srun_side_prepare (&facts, &err) < 0)
         _refuse (err.text);
 }

@@ -289,6 +289,11 @@ shell ()
     output=$(tr -d '\r' <<< "$output" | sed -E 's/^(\$ )+//')
 }
 
+@test "salloc: the interactive step is not refused for what an srun in its shell needs" {
+    run slurm timeout 60 env SHELL=/bin/true script -qec "salloc -Q -N2 -n3 --no-kill --tf-tasks=worker:2,spare --tf-restart=3" /dev/null
+    [ "$status" -eq 0 ] || fail "no shell"
+}
+
 @test "salloc: the interactive step has no cluster, and an srun in its shell inherits" {
     shell <<END
 echo "on \$(hostname)"; env | grep -v '^SLURM_TF_RUN=' | grep -E '^TF_CONFIG|^SLURM_TF_' || echo "clean"

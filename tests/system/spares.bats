@@ -200,6 +200,12 @@ comes_back_too_late ()              # CUT RESTORE
     printed 'restarts left without progress: 2' || fail "it used more than one restart: $(< "$srun_output")"
 }
 
+@test "--no-kill of each component of a heterogeneous step counts for its own spares" {
+    run -0 slurm srun -Q -N1 -n1 --tf-tasks=worker --tf-restart=3 --no-kill true : --no-kill -N2 -n2 --tf-tasks=worker,spare true
+    run slurm srun -Q --no-kill -N1 -n1 --tf-tasks=worker --tf-restart=3 true : -N2 -n2 --tf-tasks=worker,spare true
+    [ "$status" -ne 0 ] && [[ $output == *"Add --no-kill to srun"* ]] || fail "not refused"
+}
+
 # In an srun without an allocation, each component of the first step is a job of its own, with nodes of its own.
 @test "a node dies in a heterogeneous step, and one in a step with a list for each node" {
     local script='case $life in 0) exec sleep 1000;; *) exit 0;; esac'
