@@ -84,8 +84,9 @@ static void _launch_task (spank_t spank, char *const env[], const char *contact)
     slurm_private_task (&slurm);
     /* A container of another plugin hides what is installed on the node. */
     if (namespace_has_changed (&slurmstepd_mounts, "mnt"))
-        slurm.hidden = "the task is in a container already: spank_tf must come before whatever enters it, "
-                       "such as pyxis, in plugstack.conf there";
+        slurm.hidden = "either spank-tf is not installed completely there, or the task is in a container "
+                       "already: spank_tf must come before whatever enters it, such as pyxis, in "
+                       "plugstack.conf";
     task_register (&slurm, contact);
     waits = _has_late_stage ();
     if (waits)

@@ -75,6 +75,9 @@ refused ()
     run --separate-stderr tf_run --tf-tasks=none srun -Q -n2 sh -c 'env | grep -c SLURM_TF_; exit 4'
     [ "$status" -eq 4 ]
     [ "$output" = $'0\n0' ]
+    run --separate-stderr slurm env SLURM_TF_RUN=--tf-tasks=worker:2 "$TF_RUN" --tf-tasks=none srun -Q -n2 sh -c 'env | grep -c SLURM_TF_; exit 4'
+    [ "$status" -eq 4 ]
+    [ "$output" = $'0\n0' ]
     run --separate-stderr tf_run --tf-show srun -lQ sh -c 'exit 5'
     [ "$status" -eq 5 ] && [[ $stderr != *spank_tf* ]] || fail "srun -Q says something"
     run --separate-stderr tf_run --tf-show srun sh -c 'exit 5'

@@ -6,6 +6,7 @@
 #include "srun_side.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -166,12 +167,17 @@ static const char *_stderr_of_mpirun (const char *program_name, char *path, size
 {
     const char *name = program_name ? basename (program_name) : "";
     struct stat err, null;
+    int fd;
 
     if ((strcmp (name, "orted") != 0 && strcmp (name, "prted") != 0) || fstat (STDERR_FILENO, &err) < 0
         || stat ("/dev/null", &null) < 0 || err.st_rdev != null.st_rdev)
         return NULL;
     snprintf (path, size, "/proc/%d/fd/%d", (int)getppid (), STDERR_FILENO);
-    return access (path, W_OK) == 0 ? path : NULL;
+    /* It cannot be opened if it is a socket. */
+    if ((fd = open (path, O_WRONLY | O_APPEND | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)) < 0)
+        return NULL;
+    close (fd);
+    return path;
 }
 
 /*

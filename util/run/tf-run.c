@@ -363,8 +363,10 @@ static int _run (struct command *command, struct errtext *err)
         return -1;
     if (options_use () == OPTIONS_UNUSED)
         srun_checks_unused ();
-    if (options_use () != OPTIONS_ON || words->programs == 0)
+    if (options_use () != OPTIONS_ON || words->programs == 0) {
+        unsetenv (JOB_VARIABLE);
         return _execute (words->line.text);
+    }
     return _start_tasks (command, &slurm, err);
 }
 
