@@ -195,6 +195,14 @@ static void place_workers (char *event)
     }
 }
 
+/* "N [ROLE]" */
+static void print_stacks (char *event)
+{
+    int most = story_number (&event);
+
+    print (stacks_text (&reply, *event ? event : NULL, most));
+}
+
 static void play (char *event)
 {
     if (*event >= '0' && *event <= '9') {
@@ -231,7 +239,7 @@ static void play (char *event)
     else if (story_begins (&event, "a node says"))
         take_line (story_unescape (event));
     else if (story_begins (&event, "stacks"))
-        print (stacks_text (&reply, story_number (&event)));
+        print_stacks (event);
     else
         story_unknown (event);
 }

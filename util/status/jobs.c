@@ -121,12 +121,12 @@ bool job_runs (const struct job_info *job)
     return _is_one_of (job->state, "RUNNING SIGNALING SUSPENDED COMPLETING STOPPED");
 }
 
+/* All others, also those of a later Slurm, may still run, or run again. */
 bool job_is_over (const struct job_info *job)
 {
-    return !job_runs (job)
-           && !_is_one_of (job->state,
-                           "PENDING CONFIGURING REQUEUED REQUEUE_FED REQUEUE_HOLD SPECIAL_EXIT RESV_DEL_HOLD "
-                           "RESIZING STAGE_OUT SIGNALING");
+    return _is_one_of (job->state,
+                       "COMPLETED CANCELLED FAILED TIMEOUT NODE_FAIL PREEMPTED BOOT_FAIL DEADLINE "
+                       "OUT_OF_MEMORY REVOKED LAUNCH_FAILED RECONFIG_FAIL");
 }
 
 static int _run (void *arg)

@@ -50,13 +50,14 @@ static char *_table (const struct look *look, struct reply *reply)
         return status_text (reply, look->all);
     if (_ask_stacks (look, reply) < 0)
         return NULL;
-    return stacks_text (reply, look->all ? reply->overview.rows : STATUS_TEXT_ROWS);
+    return stacks_text (reply, look->role, look->all ? reply->overview.rows : STATUS_TEXT_ROWS);
 }
 
 static int _print_one (FILE *f, const struct look *look, struct reply *reply)
 {
-    char *table = look->lines ? NULL : _table (look, reply);
-    char *line = look->lines || (look->stacks && table) ? status_text_line (&reply->overview) : NULL;
+    char *table = look->lines && !look->stacks ? NULL : _table (look, reply);
+    bool has_line = look->stacks ? table != NULL : look->lines;
+    char *line = has_line ? status_text_line (&reply->overview) : NULL;
     int rc = line || table ? 0 : -1;
 
     if (line)

@@ -219,7 +219,7 @@ static void _add_place (struct table *table, const struct reply *reply, const st
     table_add_row (table, (const char *const[]){ number, list_text_end (&list), text });
 }
 
-char *stacks_text (const struct reply *reply, int most)
+char *stacks_text (const struct reply *reply, const char *role, int most)
 {
     static const char *const heading[] = { "tasks", "which", "where their Python is" };
     struct place_of_stacks *place = calloc ((size_t)reply->overview.rows + 1, sizeof (*place));
@@ -236,6 +236,8 @@ char *stacks_text (const struct reply *reply, int most)
         snprintf (number, sizeof (number), "%d", left);
         table_add_row (table, (const char *const[]){ number, "others", "elsewhere: --all" });
     }
+    if (places == 0)
+        table_add_row (table, (const char *const[]){ "0", role ? role : "", "no such task runs now" });
     text = table ? table_print (table) : NULL;
     table_destroy (table);
     free (place);

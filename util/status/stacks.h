@@ -25,8 +25,9 @@ void stacks_take_line (struct reply *reply, char *line);
 int stacks_print_here (const struct wanted *wanted, const char *role);
 
 /*
- * A table of places, first where few are, of at most so many lines. To be freed; NULL if there is no memory.
+ * A table of places, first where few are, of at most so many lines. `role` is that of the tasks, or NULL. To
+ * be freed; NULL if there is no memory.
  */
-char *stacks_text (const struct reply *reply, int most);
+char *stacks_text (const struct reply *reply, const char *role, int most);
 
 #endif

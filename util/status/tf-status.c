@@ -56,7 +56,8 @@ static const char help[] =
     "  -h, --help             print this\n"
     "      --version          print the version\n"
     "\n"
-    "The exit code is 0 if a job step was found, 1 if none was, and 2 after errors.\n"
+    "The exit code is 0 if a job step was found or no job was given, 1 if none was found,\n"
+    "and 2 after errors.\n"
     "See tf-status(1).\n";
 
 struct options {
