@@ -228,11 +228,23 @@ static void _check_helpers (const struct installation *i, struct findings *findi
 
 /* The plugin. */
 
-/* A path without "/" at its beginning is a file in PluginDir. path[2 * PATH_MAX] */
+/*
+ * A path without "/" at its beginning is a file in a directory of PluginDir: in the first that has it, or the
+ * last. path[2 * PATH_MAX]
+ */
 static void _path_of_plugin (const struct installation *i, const char *plugin, char *path)
 {
-    snprintf (path, (size_t)2 * PATH_MAX, "%s%s%s", *plugin == '/' ? "" : i->conf.plugin_dir,
-              *plugin == '/' || !*i->conf.plugin_dir ? "" : "/", plugin);
+    const char *directory = i->conf.plugin_dir;
+
+    snprintf (path, (size_t)2 * PATH_MAX, "%s", plugin);
+    while (*plugin != '/' && *directory) {
+        size_t length = strcspn (directory, ":");
+
+        snprintf (path, (size_t)2 * PATH_MAX, "%.*s/%s", (int)length, directory, plugin);
+        if (access (path, F_OK) == 0)
+            return;
+        directory += length + (directory[length] == ':');
+    }
 }
 
 static void _check_plugin (struct installation *i, struct findings *findings)
@@ -242,6 +254,11 @@ static void _check_plugin (struct installation *i, struct findings *findings)
     struct errtext err;
 
     _path_of_plugin (i, i->stack.line[0].plugin, path);
+    if (*path != '/') {
+        findings_add (findings, "plugin", LEVEL_WARNING, "write the whole path into plugstack.conf",
+                      "slurm.conf does not have PluginDir, so it is not known which file \"%s\" is", path);
+        return;
+    }
     if (_read_note (i->version, sizeof (i->version), path, VERSION_NAME, &err) < 0
         || _read_note (i->built_for, sizeof (i->built_for), path, VERSION_SLURM, &err) < 0
         || _read_note (i->libexecdir, sizeof (i->libexecdir), path, VERSION_LIBEXECDIR, &err) < 0) {

@@ -63,8 +63,9 @@ static int _check_directory (const char *path, bool needed, struct errtext *err)
         return !needed && _is_no_fault (errno)
                    ? 0
                    : errtext_set (err, "%.512s: cannot make a file: %s", path, strerror (errno));
-    rc = _write_and_read (fd, &why);
+    /* This process may be killed at any time. */
     unlinkat (dir, name, 0);
+    rc = _write_and_read (fd, &why);
     if (close (fd) < 0 && rc == 0)
         rc = errtext_set (&why, "cannot write: %s", strerror (errno));
     close (dir);
