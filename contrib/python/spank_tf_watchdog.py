@@ -23,7 +23,7 @@ import os
 import signal
 import socket
 
-_socket = None
+_socket = _identity_at_first = None
 _own = "/proc/self/fd/"
 
 
@@ -56,11 +56,28 @@ def _names():
         yield "/proc/%d/fd/%s" % (pid, name[len(_own) :])
 
 
-def _send_to(name, message):
-    global _socket
+def _identity():
+    status = os.fstat(_socket.fileno())
+    return status.st_dev, status.st_ino
+
+
+def _is_open():
+    """The program may have closed all its descriptors, and the number may be another file's."""
     try:
+        return _identity() == _identity_at_first
+    except OSError:
+        return False
+
+
+def _send_to(name, message):
+    global _socket, _identity_at_first
+    try:
+        if _socket is not None and not _is_open():
+            _socket.detach()
+            _socket = None
         if _socket is None:
             _socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC | socket.SOCK_NONBLOCK)
+            _identity_at_first = _identity()
         _socket.sendto(message, name)
     except BlockingIOError:
         raise

@@ -262,6 +262,10 @@ take_back ()
     write_records <<< "$first"
     result="one: $(collect "sh $work/journal")"
     write_records <<< "$first"$'\n'"$(id -u "$other_user") $job $(node 1)"
+    printf '#!/bin/sh\n[ "$1" != update ] || exit 1\nexec %s "$@"\n' "$(command -v scontrol)" > "$work/bin/scontrol"
+    chmod 755 "$work/bin/scontrol"
+    result+=", refused: $(PATH=$work/bin:$PATH collect "sh $work/journal")"
+    rm "$work/bin/scontrol"
     result+=", both: $(PATH=$work/bin:$PATH collect "sh $work/journal")"
     take_back
     result+=", taken back: $(collect "sh $work/journal")"
@@ -269,7 +273,7 @@ take_back ()
     result+=", bad again: $(collect "sh $work/journal")"
     take_back
     end_all
-    [ "$result" = "one: , both: $(node 1) spank_tf preflight: links, of 2 users, taken back: , bad again: $(node 1) spank_tf preflight: links, of 2 users" ] ||
+    [ "$result" = "one: , refused: , both: $(node 1) spank_tf preflight: links, of 2 users, taken back: , bad again: $(node 1) spank_tf preflight: links, of 2 users" ] ||
         fail "$result"
 }
 
