@@ -189,9 +189,9 @@ job J (J_3) "sweep", step J.S, TIME: training, step N, N steps/s
 job J (J_4) "sweep", step J.S, TIME: training, step N, N steps/s
 LINES
     run -0 slurm "$tf_status" --stacks "$array"
-    [ "$(grep -c '^  1  worker 0  train.py:11 train_step' <<< "$output")" -eq 2 ] || fail "not the stacks of both"
+    [ "$(grep -c ' 1  worker 0  train.py:11 train_step' <<< "$output")" -eq 2 ] || fail "not the stacks of both"
     run -0 slurm "$tf_status" --stacks=wrker "${array}_4"
-    [[ ${lines[-1]} == "  0  wrker  no such task runs now" ]] || fail "no word of the role"
+    [[ ${lines[-1]} == *" 0  wrker  no such task runs now" ]] || fail "no word of the role"
     run -0 slurm "$tf_status" "${array}_4"
     [[ $output == *"(${array}_4)"* && $output != *"(${array}_3)"* ]] || fail "another task of the array"
     end_all
