@@ -290,7 +290,7 @@ shell ()
 }
 
 @test "salloc: the interactive step is not refused for what an srun in its shell needs" {
-    run slurm timeout 60 env SHELL=/bin/true script -qec "salloc -Q -N2 -n3 --no-kill --tf-tasks=worker:2,spare --tf-restart=3" /dev/null
+    run slurm timeout 60 env SHELL=/bin/sh script -qec "env SHELL=/bin/true salloc -Q -N2 -n3 --no-kill --tf-tasks=worker:2,spare --tf-restart=3" /dev/null
     [ "$status" -eq 0 ] || fail "no shell"
 }
 
