@@ -290,8 +290,12 @@ write_listeners ()
 #!/usr/bin/python3
 import socket, sys, time
 kind, uid, count, step = sys.argv[1:]
-strings = "".join(s + "\0" for s in ("JOB_STEP=" + step, "JOB_NAME=forged", "PHASE=ending", "ROWS=0")).encode()
-frame = b"SpTF\0\5\0\0" + len(strings).to_bytes(4, "big") + strings
+def frame(version, *words):
+    strings = "".join(s + "\0" for s in words).encode()
+    return b"SpTF\0" + bytes([version]) + b"\0\0" + len(strings).to_bytes(4, "big") + strings
+answers = frame(5, "JOB_STEP=" + step, "JOB_NAME=forged", "PHASE=ending", "ROWS=" + str(int(kind == "newer")))
+if kind == "newer":
+    answers += frame(6, "RANK=0")
 listeners, askers = [], []
 for i in range(int(count)):
     name = "\0spank_tf/overview/%s/%016x" % (uid, i)
@@ -306,10 +310,10 @@ for i in range(int(count)):
 print(kind, flush=True)
 while True:
     time.sleep(0.01)
-    for s in listeners if kind == "liar" else []:
+    for s in listeners if kind in ("liar", "newer") else []:
         try:
             asker = s.accept()[0]
-            asker.send(frame)
+            asker.send(answers)
             askers.append(asker)
         except OSError:
             pass
@@ -336,11 +340,13 @@ END
     run -0 "$tests/cluster" run --on "$(node 1)" -- timeout 20 "$tf_status" "$job"
     [[ $output == *": training, "* && $output != *forged* ]] || fail "root: $output"
     [[ $output == *"user $(id -u "$other_user") answers for another user's job"* ]] || fail "root: $output"
-    pkill -KILL -u "$other_user"
-    "$tests/cluster" run --on "$(node 1)" --user "$other_user" -- ./listeners.py silent "$(id -u "$other_user")" 40 "$job.0" > "$work/silent" &
-    eventually 20 test -s "$work/silent" || fail "silent"
-    run -0 "$tests/cluster" run --on "$(node 1)" -- timeout 30 "$tf_status" "$job"
-    [[ $output == *": training, "* ]] || fail "root: $output"
+    for kind in silent newer; do
+        pkill -KILL -u "$other_user"
+        "$tests/cluster" run --on "$(node 1)" --user "$other_user" -- ./listeners.py $kind "$(id -u "$other_user")" 40 "$job.0" > "$work/$kind" &
+        eventually 20 test -s "$work/$kind" || fail "$kind"
+        run -0 "$tests/cluster" run --on "$(node 1)" -- timeout 30 "$tf_status" "$job"
+        [[ $output == *": training, "* ]] || fail "root, $kind: $output"
+    done
 }
 
 no_srun ()

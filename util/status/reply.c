@@ -92,6 +92,7 @@ static int _read_frame (struct frame_reader *reader, int fd, struct deadline dea
                          "it is of another version of spank-tf than this tf-status (protocol %d, not %d)",
                          frame_version (*fp), FRAME_VERSION);
         frame_destroy (*fp);
+        *fp = NULL;
     }
     return n;
 }
