@@ -44,7 +44,7 @@ static bool _are_pyxis (const struct cmdline *options)
 
     for (size_t i = 0; i < sizeof (pyxis_option) / sizeof (pyxis_option[0]); i++)
         are = are || getenv (pyxis_option[i].variable) || getenv (pyxis_option[i].inherited);
-    for (size_t i = 1; i < options->count; i++)
+    for (size_t i = 0; i < options->count; i++)
         are = are || _is_pyxis_option (options->text[i]);
     return are;
 }

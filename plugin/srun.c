@@ -122,26 +122,30 @@ static struct srun_facts facts;
  * from the program's name, and for a later component from the ":" in front of it (init_srun () in Slurm's
  * src/srun/libsrun/srun_job.c).
  */
-static void _find_options (void)
+static void _add_options (void)
 {
     static size_t begin;
-    size_t end = begin + (optind > 0 ? (size_t)optind : 0);
+    const struct cmdline *line = &facts.line;
+    size_t end, next;
+    struct cmdline own;
 
-    if (end == begin || end > facts.line.count)
-        end = facts.line.count;
-    facts.options = (struct cmdline){ end - begin, facts.line.text + begin };
-    for (; end < facts.line.count; end++)
-        if (strcmp (facts.line.text[end], ":") == 0) {
-            begin = end;
-            break;
-        }
+    if (!line->text)
+        cmdline_read (&facts.line);
+    end = optind > 0 && begin + (size_t)optind < line->count ? begin + (size_t)optind : line->count;
+    own = (struct cmdline){ end - begin, line->text + begin };
+    for (size_t i = 1; i < own.count; i++)
+        if (cmdline_add (&facts.options, own.text[i]) < 0)
+            _refuse (strerror (ENOMEM));
+    facts.lacks_no_kill = facts.lacks_no_kill || !cmdline_no_kill (&own, "SLURM_NO_KILL");
+    for (next = end; next < line->count && strcmp (line->text[next], ":") != 0; next++)
+        ;
+    facts.has_later = next < line->count;
+    if (facts.has_later)
+        begin = next;
 }
 
 static void _gather_facts (void)
 {
-    if (!facts.line.text)
-        cmdline_read (&facts.line);
-    _find_options ();
     slurm_private_srun (&facts);
     facts.no_restart = containers_forbid_restart (&facts.options);
 }
@@ -151,6 +155,7 @@ void srun_prepare (void)
     struct errtext err;
 
     srun_side_reset ();
+    _add_options ();
     if (_check_options (&err) < 0)
         _refuse (err.text);
     if (options_use () == OPTIONS_ON)
@@ -164,7 +169,8 @@ void srun_prepare (void)
 
 int srun_start (spank_t spank)
 {
-    struct cmdline_program of_step = { 0, NULL };
+    char **argv = NULL;
+    int argc = 0;
     uint32_t job = 0, step = 0;
     struct errtext err;
     char name[64];
@@ -176,12 +182,9 @@ int srun_start (spank_t spank)
         return 0;
     spank_get_item (spank, S_JOB_ID, &job);
     snprintf (name, sizeof (name), "%u.%u", job, step);
-    if (spank_get_item (spank, S_JOB_ARGV, &of_step.argc, &of_step.argv) == ESPANK_SUCCESS
-        && of_step.argc > 0)
-        facts.program = of_step.argv[0];
-    if (cmdline_options (&facts.options, &facts.line, &of_step) < 0)
-        errtext_set (&err, "%s", strerror (ENOMEM));
-    else if (srun_side_start (&facts, name, &err) >= 0)
+    if (spank_get_item (spank, S_JOB_ARGV, &argc, &argv) == ESPANK_SUCCESS && argc > 0)
+        facts.program = argv[0];
+    if (srun_side_start (&facts, name, &err) >= 0)
         return 0;
     launcher_say (true, "%s", err.text);
     /* Its tasks, which Slurm launches all the same, end at once. */

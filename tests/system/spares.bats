@@ -204,6 +204,13 @@ comes_back_too_late ()              # CUT RESTORE
     run -0 slurm srun -Q -N1 -n1 --tf-tasks=worker --tf-restart=3 --no-kill true : --no-kill -N2 -n2 --tf-tasks=worker,spare true
     run slurm srun -Q --no-kill -N1 -n1 --tf-tasks=worker --tf-restart=3 true : -N2 -n2 --tf-tasks=worker,spare true
     [ "$status" -ne 0 ] && [[ $output == *"Add --no-kill to srun"* ]] || fail "not refused"
+    # A spare replaces tasks of all components, and any of them may have the step's list and options.
+    run slurm srun -Q -N1 -n1 --tf-tasks=worker true : --no-kill -N2 -n2 --tf-restart=3 --tf-tasks=worker,spare true
+    [ "$status" -ne 0 ] && [[ $output == *"Add --no-kill to srun"* ]] || fail "the first one has none"
+    run -0 slurm srun -Q -N1 -n1 --tf-restart=3 --no-kill true : --no-kill -N2 -n3 --tf-tasks=worker:3,spare true
+    run -0 slurm srun -Q -N2 -n2 --no-kill --tf-tasks=worker,spare true : --no-kill -N1 -n1 --tf-tasks=worker --tf-restart=3 true
+    run -0 slurm srun -Q -N1 -n1 --tf-tasks=ps --wait=600 true --wait 5 : -N1 -n1 --tf-tasks=worker true --wait 5
+    [ -z "$output" ] || fail "$output"
 }
 
 # In an srun without an allocation, each component of the first step is a job of its own, with nodes of its own.
@@ -324,7 +331,7 @@ spare 0 stopped" ] || fail "the tasks do not end so with $stop"
     [ "$status" -eq 0 ] && [ "$(task_ends <<< "$stderr" | grep -c 'spare . stopped')" -eq 2 ] || fail "not two spares"
     make_lives
     run --separate-stderr slurm timeout 60 srun -Q --export=ALL --no-kill -N1 --tf-tasks=worker --tf-restart=1 --tf-show sh -c "$begin" \
-        : -N1 --tf-tasks=worker,spare -n2 sh -c "$begin"
+        : --no-kill -N1 --tf-tasks=worker,spare -n2 sh -c "$begin"
     [ "$status" -eq 0 ]
     [ "$(task_ends <<< "$stderr" | cut -d' ' -f2-)" = "worker 0 exit 0
 worker 1 exit 0

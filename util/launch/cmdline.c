@@ -58,35 +58,6 @@ bool cmdline_has (const struct cmdline *line, const char *wanted)
     return false;
 }
 
-/* True if the i-th argument begins the program and its arguments; the end or ":" must follow. */
-static bool _begins (const struct cmdline *arguments, size_t i, const struct cmdline_program *program)
-{
-    size_t argc = program->argc > 0 ? (size_t)program->argc : 0;
-
-    if (argc == 0 || i + argc > arguments->count
-        || (i + argc < arguments->count && strcmp (arguments->text[i + argc], ":") != 0))
-        return false;
-    /* argv[0] may be a path, because srun searches the program in PATH. */
-    if (strcmp (basename (arguments->text[i]), basename (program->argv[0])) != 0)
-        return false;
-    for (size_t j = 1; j < argc; j++)
-        if (strcmp (arguments->text[i + j], program->argv[j]) != 0)
-            return false;
-    return true;
-}
-
-int cmdline_options (struct cmdline *options, const struct cmdline *line,
-                     const struct cmdline_program *program)
-{
-    *options = (struct cmdline){ 0, calloc (line->count + 1, sizeof (*options->text)) };
-    for (size_t i = 1; options->text && i < line->count; i++)
-        if (_begins (line, i, program))
-            i += (size_t)program->argc;
-        else
-            options->text[options->count++] = line->text[i];
-    return options->text ? 0 : -1;
-}
-
 static bool _is_off (const char *value)
 {
     return strcasecmp (value, "off") == 0 || strcasecmp (value, "no") == 0;

@@ -10,12 +10,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The program that srun starts, and its arguments, which are not options of srun. */
-struct cmdline_program {
-    int argc;
-    char **argv;
-};
-
 /* All arguments, from the program's name on. */
 struct cmdline {
     size_t count;
@@ -29,15 +23,8 @@ void cmdline_clear (struct cmdline *line);
 /* True if one of the arguments is this text. */
 bool cmdline_has (const struct cmdline *line, const char *argument);
 
-/* Add an argument, which the line then owns. -1 if there is no memory. */
+/* Add an argument, which the line then owns, if it is released. -1 if there is no memory. */
 int cmdline_add (struct cmdline *line, char *argument);
-
-/*
- * The options of all components: what is neither the command's name nor the program and its arguments. The
- * texts are those of `line`; the array is to be freed. -1 if there is no memory.
- */
-int cmdline_options (struct cmdline *options, const struct cmdline *line,
-                     const struct cmdline_program *program);
 
 /*
  * --no-kill, which may have the contrary as its value (arg_set_no_kill () in Slurm's

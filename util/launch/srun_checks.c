@@ -34,7 +34,7 @@ static int _check_spares (const struct srun_facts *facts, struct errtext *err)
                    : errtext_set (
                          err, "--tf-tasks: a spare replaces a lost task when all tasks are restarted. Add "
                               "--tf-restart=N to srun");
-    if (!cmdline_no_kill (&facts->options, "SLURM_NO_KILL"))
+    if (facts->lacks_no_kill)
         return errtext_set (err,
                             "--tf-tasks: with spare tasks, the step must survive the loss of a node. Add "
                             "--no-kill to srun, and to sbatch or salloc");

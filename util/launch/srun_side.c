@@ -154,7 +154,10 @@ int srun_side_prepare (const struct srun_facts *facts, struct errtext *err)
         case OPTIONS_OFF: return setenv (CONTACT_VARIABLE, CONTACT_OFF, 1);
         case OPTIONS_ON: break;
     }
-    if (srun_checks_options (facts, err) < 0 || _find_program (err) < 0 || _reserve_port (facts, err) < 0)
+    /* A later component may have the value that one of this needs. */
+    if (!facts->has_later && srun_checks_options (facts, err) < 0)
+        return -1;
+    if (_find_program (err) < 0 || _reserve_port (facts, err) < 0)
         return -1;
     return _export (facts, err);
 }

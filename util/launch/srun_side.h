@@ -16,7 +16,9 @@
 /* What is known of srun, and of its Slurm. */
 struct srun_facts {
     struct cmdline line;        /* its command line */
-    struct cmdline options;     /* its options alone */
+    struct cmdline options;     /* of it the options, of all components so far */
+    bool lacks_no_kill;         /* one of these components lacks --no-kill */
+    bool has_later;             /* there is another component */
     const char *program;        /* that of the step, or NULL */
     struct port_ranges ports;   /* SrunPortRange, or none */
     bool appends_output;        /* JobFileAppend */

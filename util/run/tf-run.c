@@ -312,6 +312,7 @@ static int _start_tasks (const struct command *command, const struct slurm_facts
     const struct srun_words *words = &command->words;
     struct srun_facts srun = { .line = words->line,
                                .options = words->srun_options,
+                               .lacks_no_kill = !cmdline_no_kill (&words->srun_options, "SLURM_NO_KILL"),
                                .program = _program (words) };
     char word[RUN_TASK_SIZE];
     char **argv;
