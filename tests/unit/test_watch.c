@@ -343,7 +343,7 @@ static void play_one (char *event)
     else if (story_begins (&event, "Slurm resumes it"))
         watch.paused = false;
     else if (story_begins (&event, "Slurm asks it to end"))
-        watch.done = true;
+        watch.asked = true;
     else if (story_begins (&event, "its life ends")) {
         watch_end (&watch);
         if (!deadline_is_set (watch_poll (&watch, &(struct pollfd){ .fd = 0 })))

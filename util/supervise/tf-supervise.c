@@ -567,10 +567,11 @@ static void _watch (struct supervisor *s)
 
     if (s->watch.rule.seconds == 0)
         return;
-    if (signals->slurms.number || _now () < signals->user_ends || s->machine.stopped)
-        s->watch.asked = true;
     s->watch.paused = signals->suspended;
     watch_look (&s->watch, s->watch.lives && !s->watch.runs && !_is_unstarted (s));
+    /* What it does meanwhile does not count. */
+    if (_was_asked (s) || s->machine.stopped)
+        s->watch.asked = true;
     if (s->machine.phase != MACHINE_RUNS)
         return;
     if (watch_has_news (&s->watch))

@@ -51,7 +51,7 @@ struct watch {
     bool log_grew; /* ever in this life */
     bool paused;                    /* the job is suspended: time does not count */
     bool done;                      /* it has said that it will send no more */
-    bool asked; /* it was asked to end, and has shown no activity since */
+    bool asked; /* it was asked to end; the caller sets it, and activity ends it */
     char status[SIGNS_MAX_STATUS + 1];
     int step; /* the highest of this life; 0: none */
     /* Of all lives: the longest silence between two signs, in the present window and the one before. */
