@@ -123,15 +123,15 @@ static int _check_tilde (const char *value, struct errtext *err)
 }
 
 /* Nor $NAME in #SBATCH. */
-static int _check_dollar (const char *value, struct errtext *err)
+static int _check_dollar (const char *value, const char *instead, struct errtext *err)
 {
     const char *dollar = strchr (value, '$');
     struct quoted q;
 
     if (!dollar)
         return 0;
-    return errtext_set (err, "the shell does not replace %s here; write its value, or a pattern such as %%j",
-                        text_quoted (&q, dollar, strcspn (dollar, "/")));
+    return errtext_set (err, "the shell does not replace %s here; write its value%s",
+                        text_quoted (&q, dollar, strcspn (dollar, "/,")), instead);
 }
 
 static int _value_log_dir (const char *value, struct errtext *err)
@@ -142,7 +142,7 @@ static int _value_log_dir (const char *value, struct errtext *err)
         return errtext_set (err, "the name of the directory is too long");
     if (strpbrk (value, "\n\r"))
         return errtext_set (err, "the name of the directory has a newline");
-    if (_check_tilde (value, err) < 0 || _check_dollar (value, err) < 0)
+    if (_check_tilde (value, err) < 0 || _check_dollar (value, ", or a pattern such as %j", err) < 0)
         return -1;
     return pattern_check (value, err);
 }
@@ -209,7 +209,9 @@ static int _value_notify (const char *value, struct errtext *err)
 static int _value_user_notify (const char *value, struct errtext *err)
 {
     if (!*value)
-        return errtext_set (err, "a program is needed, such as ~/bin/notify, or none");
+        return errtext_set (err, "a program is needed, such as /home/me/notify, or none");
+    if (_check_tilde (value, err) < 0 || _check_dollar (value, "", err) < 0)
+        return -1;
     return strlen (value) < PATH_MAX ? 0 : errtext_set (err, "the name of the program is too long");
 }
 
@@ -229,7 +231,7 @@ static int _value_preflight (const char *value, struct errtext *err)
 {
     struct preflight_rule rule;
 
-    return preflight_parse (&rule, value, err);
+    return _check_dollar (value, "", err) < 0 ? -1 : preflight_parse (&rule, value, err);
 }
 
 const struct option_definition option_table[OPTION_COUNT] = {
