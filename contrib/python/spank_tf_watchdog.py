@@ -23,7 +23,7 @@ import os
 import signal
 import socket
 
-_socket = _identity_at_first = None
+_open = None
 _own = "/proc/self/fd/"
 
 
@@ -56,29 +56,35 @@ def _names():
         yield "/proc/%d/fd/%s" % (pid, name[len(_own) :])
 
 
-def _identity():
-    status = os.fstat(_socket.fileno())
+def _identity(sock):
+    status = os.fstat(sock.fileno())
     return status.st_dev, status.st_ino
 
 
-def _is_open():
+def _is_open(sock, identity):
     """The program may have closed all its descriptors, and the number may be another file's."""
     try:
-        return _identity() == _identity_at_first
+        return _identity(sock) == identity
     except OSError:
         return False
 
 
+def _socket():
+    """Several threads may call this."""
+    global _open
+    known = _open
+    if known and _is_open(*known):
+        return known[0]
+    if known and known is _open:
+        known[0].detach()
+    sock = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC | socket.SOCK_NONBLOCK)
+    _open = sock, _identity(sock)
+    return sock
+
+
 def _send_to(name, message):
-    global _socket, _identity_at_first
     try:
-        if _socket is not None and not _is_open():
-            _socket.detach()
-            _socket = None
-        if _socket is None:
-            _socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC | socket.SOCK_NONBLOCK)
-            _identity_at_first = _identity()
-        _socket.sendto(message, name)
+        _socket().sendto(message, name)
     except BlockingIOError:
         raise
     except OSError:
