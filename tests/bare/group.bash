@@ -64,6 +64,8 @@ quick_tests ()
     bare_test "$suite: contrib/demo" contrib/demo
     bare_test "$suite: make deb, with exactly the packages that doc/administration.md names" \
         sh -c "$(declare -f make_deb); make_deb $(packages_of_pages | paste -sd' ')"
+    bare_test "$suite: make wheel, by README.md, with the packages that the guide names" \
+        env LINE="$(line_of_readme)" sh -c "$(declare -f make_wheel); make_wheel $(packages_of_guide)"
     bare_test "$suite: the wheel, without a compiler" sh -c "$(declare -f try_wheel); try_wheel"
 }
 
@@ -125,6 +127,31 @@ try_wheel ()
     tf-run --tf-tasks=ps,wroker srun -n2 true 2>&1 | grep -F 'did you mean "worker"?' || return
     ln -s "$(command -v tf-run)" /usr/local/bin/tf-check
     tf-check --version | grep -F "$(tf-run --version | grep -oE '[0-9.]+')"
+}
+
+line_of_readme ()
+{
+    sed -n 's/^    \(\.\/autogen\.sh.* make wheel\) .*/\1/p' "$top/README.md"
+}
+
+packages_of_guide ()
+{
+    tr '\n' ' ' < "$top/doc/guide/without-an-administrator.md" | sed 's/.*`apt install \([^`]*\)`.*/\1/'
+}
+
+# In the scratch root, as an ordinary user, $LINE: make_wheel PACKAGE...
+make_wheel ()
+{
+    set -ex
+    export DEBIAN_FRONTEND=noninteractive
+    apt-get -q update
+    apt-get -q -y --no-install-recommends install python3 "$@"
+    install -d -o nobody /tmp/tree
+    exec runuser -u nobody -- env HOME=/tmp/tree sh -exc '
+        cd /tmp/tree
+        tar --strip-components=1 -xzf /tmp/spank-tf.tar.gz
+        eval "$LINE"
+        ls packages/spank_tf-*.whl'
 }
 
 packages_of_pages ()
