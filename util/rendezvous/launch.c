@@ -42,10 +42,17 @@
 /* Tasks that do not register. */
 #define CHECK_NODES "check slurmd on the nodes, and that they can reach srun's host (SrunPortRange)"
 
-void launch_await (struct server *server)
+static void _await_ranks (struct server *server)
 {
     server->deadline = deadline_in_ms (server->config.timeout * INT64_C (1000));
     server->notice = deadline_in_ms (NOTICE_FIRST_MS);
+}
+
+/* A step that has no number yet may wait for its allocation: then the time begins with its first rank. */
+void launch_begin (struct server *server)
+{
+    if (server->config.step)
+        _await_ranks (server);
 }
 
 static bool _goes_on (const struct server *server)
@@ -273,7 +280,7 @@ static bool _register (struct server *server, struct peer *peer, const struct re
     if (first)
         _check_limit (server, roster->tasks);
     if (first && !server->config.step)
-        launch_await (server);
+        _await_ranks (server);
     if (verdict == STEP_ADDED)
         journal_add (server->journal,
                      &(struct journal_entry){ .kind = JOURNAL_REGISTERED, .srun = srun, .from = peer->from },

@@ -9,8 +9,8 @@
 #include "journal.h"
 #include "server.h"
 
-/* The time in which all ranks have to come begins now. */
-void launch_await (struct server *server);
+/* Now; the deadline counts from here. */
+void launch_begin (struct server *server);
 
 /* An unauthenticated connection, or a rank without its complete answer, has become ready. */
 void launch_receive (struct server *server, struct peer *peer);

@@ -175,9 +175,7 @@ static int _begin (struct server *server, struct errtext *err)
     journal_add (server->journal, &(struct journal_entry){ .kind = JOURNAL_CONFIG }, server->config_frame);
     /* srun may have ended meanwhile, which _run () notices. */
     (void)!send (SRUN_FD, "", 1, MSG_NOSIGNAL);
-    /* A step that has no number yet may wait for its allocation: then the time begins with its first rank. */
-    if (server->config.step)
-        launch_await (server);
+    launch_begin (server);
     return 0;
 }
 
