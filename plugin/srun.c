@@ -125,6 +125,7 @@ static struct srun_facts facts;
 static void _add_options (void)
 {
     static size_t begin;
+    static bool no_kill;
     const struct cmdline *line = &facts.line;
     size_t end, next;
     struct cmdline own;
@@ -136,7 +137,8 @@ static void _add_options (void)
     for (size_t i = 1; i < own.count; i++)
         if (cmdline_add (&facts.options, own.text[i]) < 0)
             _refuse (strerror (ENOMEM));
-    facts.lacks_no_kill = facts.lacks_no_kill || !cmdline_no_kill (&own, "SLURM_NO_KILL");
+    no_kill = cmdline_no_kill (&own, "SLURM_NO_KILL", no_kill);
+    facts.lacks_no_kill = facts.lacks_no_kill || !no_kill;
     for (next = end; next < line->count && strcmp (line->text[next], ":") != 0; next++)
         ;
     facts.has_later = next < line->count;

@@ -151,7 +151,7 @@ void submission_parse (struct submission *submission, const struct cmdline *line
     if (_read_options (submission, &words, line, options) == 0 && !_has_components (&words)
         && !_has_components (line)) {
         submission->dies_with_node =
-            !cmdline_no_kill (&words, _is_salloc (line) ? "SALLOC_NO_KILL" : "SBATCH_NO_KILL");
+            !cmdline_no_kill (&words, _is_salloc (line) ? "SALLOC_NO_KILL" : "SBATCH_NO_KILL", false);
         _count_tasks (submission, &words);
     }
     cmdline_clear (&words);

@@ -202,7 +202,9 @@ comes_back_too_late ()              # CUT RESTORE
 
 @test "--no-kill of each component of a heterogeneous step counts for its own spares" {
     run -0 slurm srun -Q -N1 -n1 --tf-tasks=worker --tf-restart=3 --no-kill true : --no-kill -N2 -n2 --tf-tasks=worker,spare true
-    run slurm srun -Q --no-kill -N1 -n1 --tf-tasks=worker --tf-restart=3 true : -N2 -n2 --tf-tasks=worker,spare true
+    # Slurm keeps it for later components.
+    run -0 slurm srun -Q --no-kill -N1 -n1 --tf-tasks=worker --tf-restart=3 true : -N2 -n2 --tf-tasks=worker,spare true
+    run slurm srun -Q --no-kill -N1 -n1 --tf-tasks=worker --tf-restart=3 true : --no-kill=off -N2 -n2 --tf-tasks=worker,spare true
     [ "$status" -ne 0 ] && [[ $output == *"Add --no-kill to srun"* ]] || fail "not refused"
     # A spare replaces tasks of all components, and any of them may have the step's list and options.
     run slurm srun -Q -N1 -n1 --tf-tasks=worker true : --no-kill -N2 -n2 --tf-restart=3 --tf-tasks=worker,spare true
@@ -218,7 +220,7 @@ comes_back_too_late ()              # CUT RESTORE
     local script='case $life in 0) exec sleep 1000;; *) exit 0;; esac'
 
     start_lives "$script" -N2 -n2 --tf-tasks=worker:2 sh -c "$begin $script" \
-        : --no-kill --export=ALL -N2 -n2 --tf-tasks=worker,spare
+        : --export=ALL -N2 -n2 --tf-tasks=worker,spare
     await_lives 1 0 1 2
     kill_node 2
     await_lives 2 0 2
@@ -331,7 +333,7 @@ spare 0 stopped" ] || fail "the tasks do not end so with $stop"
     [ "$status" -eq 0 ] && [ "$(task_ends <<< "$stderr" | grep -c 'spare . stopped')" -eq 2 ] || fail "not two spares"
     make_lives
     run --separate-stderr slurm timeout 60 srun -Q --export=ALL --no-kill -N1 --tf-tasks=worker --tf-restart=1 --tf-show sh -c "$begin" \
-        : --no-kill -N1 --tf-tasks=worker,spare -n2 sh -c "$begin"
+        : -N1 --tf-tasks=worker,spare -n2 sh -c "$begin"
     [ "$status" -eq 0 ]
     [ "$(task_ends <<< "$stderr" | cut -d' ' -f2-)" = "worker 0 exit 0
 worker 1 exit 0

@@ -63,11 +63,11 @@ static bool _is_off (const char *value)
     return strcasecmp (value, "off") == 0 || strcasecmp (value, "no") == 0;
 }
 
-bool cmdline_no_kill (const struct cmdline *arguments, const char *variable)
+bool cmdline_no_kill (const struct cmdline *arguments, const char *variable, bool otherwise)
 {
     static const char name[] = "--no-kill";
     const char *value = getenv (variable);
-    bool no_kill = value && !_is_off (value);
+    bool no_kill = value ? !_is_off (value) : otherwise;
 
     for (size_t i = 0; i < arguments->count; i++) {
         const char *text = arguments->text[i];

@@ -28,9 +28,10 @@ int cmdline_add (struct cmdline *line, char *argument);
 
 /*
  * --no-kill, which may have the contrary as its value (arg_set_no_kill () in Slurm's
- * src/common/slurm_opt.c): in these arguments, all of which are options, or in this variable.
+ * src/common/slurm_opt.c): in these arguments, all of which are options, or in this variable. A later
+ * component keeps what the one before has, so that is `otherwise`.
  */
-bool cmdline_no_kill (const struct cmdline *line, const char *variable);
+bool cmdline_no_kill (const struct cmdline *line, const char *variable, bool otherwise);
 
 /* An option of srun with a value. */
 struct cmdline_option {

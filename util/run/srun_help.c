@@ -34,11 +34,9 @@ static const struct {
     const char *name;
     enum srun_value value;
 } erratum[] = {
-    { "bcast", SRUN_VALUE_BEHIND },
-    { "container", SRUN_VALUE_NEEDED },
-    { "kill-on-bad-exit", SRUN_VALUE_BEHIND },
-    { "no-kill", SRUN_VALUE_BEHIND },
-    { "resv-ports", SRUN_VALUE_BEHIND },
+    { "bcast", SRUN_VALUE_BEHIND },        { "container", SRUN_VALUE_NEEDED },
+    { "container-id", SRUN_VALUE_NEEDED }, { "kill-on-bad-exit", SRUN_VALUE_BEHIND },
+    { "no-kill", SRUN_VALUE_BEHIND },      { "resv-ports", SRUN_VALUE_BEHIND },
 };
 
 /* Of the option of this name, which this text follows. */

@@ -270,6 +270,24 @@ static int _leave_to_plugin (const struct command *command, const struct srun_he
     return _execute (argv);
 }
 
+/* A component. */
+static bool _lacks_no_kill (const struct srun_words *words)
+{
+    const struct cmdline *line = &words->line;
+    bool no_kill = false, lacks = false;
+
+    for (size_t begin = 0, end; begin < line->count; begin = end) {
+        for (end = begin + 1; end < line->count && words->kind[end] == SRUN_WORD_OPTION; end++)
+            ;
+        no_kill = cmdline_no_kill (&(struct cmdline){ end - begin, line->text + begin }, "SLURM_NO_KILL",
+                                   no_kill);
+        lacks = lacks || !no_kill;
+        while (end < line->count && words->kind[end] != SRUN_WORD_BEGIN)
+            end++;
+    }
+    return lacks;
+}
+
 /* A file has the programs then, and tf-run would not stand before them. */
 static int _check_multi_prog (const struct cmdline *options, struct errtext *err)
 {
@@ -312,7 +330,7 @@ static int _start_tasks (const struct command *command, const struct slurm_facts
     const struct srun_words *words = &command->words;
     struct srun_facts srun = { .line = words->line,
                                .options = words->srun_options,
-                               .lacks_no_kill = !cmdline_no_kill (&words->srun_options, "SLURM_NO_KILL"),
+                               .lacks_no_kill = _lacks_no_kill (words),
                                .program = _program (words) };
     char word[RUN_TASK_SIZE];
     char **argv;
@@ -329,7 +347,7 @@ static int _start_tasks (const struct command *command, const struct slurm_facts
     launcher_use_own_programs ();
     _set_job_name (&srun);
     run_task_word (word, slurm);
-    if (!(argv = srun_words_with (words, helper_own_file (), word)))
+    if (!(argv = srun_words_with (words, helper_started_file (), word)))
         return errtext_set (err, "%s", strerror (ENOMEM));
     if (srun_side_prepare (&srun, err) < 0 || (control = srun_side_start (&srun, NULL, err)) < 0)
         return -1;
