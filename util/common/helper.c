@@ -8,7 +8,9 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 const char *helper_own_file (void)
@@ -20,6 +22,24 @@ const char *helper_own_file (void)
         return NULL;
     path[length] = '\0';
     return path;
+}
+
+const char *helper_started_file (void)
+{
+    static char path[2 * PATH_MAX];
+    const char *name = program_invocation_name, *own = helper_own_file ();
+    char directory[PATH_MAX] = "";
+    struct stat this, started;
+
+    if (!strchr (name, '/'))
+        helper_find (directory, sizeof (directory), getenv ("PATH"), name);
+    else if (name[0] != '/' && !getcwd (directory, sizeof (directory)))
+        return own;
+    snprintf (path, sizeof (path), "%s%s%s", directory, name[0] == '/' ? "" : "/", name);
+    return own && path[0] == '/' && stat (own, &this) == 0 && stat (path, &started) == 0
+                   && this.st_dev == started.st_dev && this.st_ino == started.st_ino
+               ? path
+               : own;
 }
 
 const char *helper_own_directory (void)

@@ -15,6 +15,12 @@ const char *helper_own_file (void);
 const char *helper_own_directory (void);
 
 /*
+ * The file as this process was started, which other hosts have, too: symbolic links are not resolved. The
+ * same as helper_own_file () if that is not known.
+ */
+const char *helper_started_file (void);
+
+/*
  * The path of the program `name` in a directory; -1 if it is too long. Static programs are one file
  * (util/static), so the path is that of this process's own file: start it with argv[0] = `name`.
  */

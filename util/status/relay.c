@@ -60,7 +60,7 @@ static int _become_user (const struct job_info *job)
 
 static void _execute_srun (const struct job_info *job, const char *list, int count, const char *const *words)
 {
-    const char *program = helper_own_file ();
+    const char *program = helper_started_file ();
     char id[32], group[32], number[32], tasks[32];
     const char *argv[MOST_WORDS + 1] = {
         "srun",         "--quiet",   "--overlap",           "--job-name=tf-status",
