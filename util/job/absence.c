@@ -139,7 +139,7 @@ static void _lose_rank (struct job *job, struct rank *rank)
     struct place *p = rank->place;
     bool waits = p && p->phase == PLACE_WAITS && rank->end.report.kind != EXIT_REPORT_STOPPED;
 
-    ledger_fail (job, rank->heard);
+    ledger_fail (job, job->now - rank->heard);
     if (!waits && !(p && place_has_ended (p)))
         rank->end.report = report_killed;
     if (p)

@@ -163,7 +163,7 @@ static void _take_end (struct job *job, struct place *p, const struct status *st
     /* gcc -fanalyzer is wrong: the rank keeps its end. */
     watchdog_note_end (job, p->rank);
     if (exit_report_failed (report))
-        ledger_fail (job, p->rank->end.at);
+        ledger_fail (job, job->now - p->rank->end.at);
     p->rank->end.kill_told = p->rank->watch.hung = false;
     restarts_end (job, p);
 }
@@ -203,6 +203,8 @@ static void _take_report (struct job *job, struct rank *rank, const struct statu
     if (life->asked_signal)
         restarts_ask (job, life->asked_signal, life->asked_at);
     if (!p) {
+        if (!rank->released && rank->cannot)
+            finish_note_end (job, rank, job->now, NULL, 0);
         rank->released = rank->released || rank->cannot;
         return;
     }
@@ -228,11 +230,23 @@ static void _take_report (struct job *job, struct rank *rank, const struct statu
 
 /* Inputs. */
 
+static bool _is_any_asked (const struct job *job)
+{
+    EACH_RANK (r, job)
+        if (r->asked)
+            return true;
+    return job->asked_signal;
+}
+
+/* It is told once until all programs have survived it. */
 static void _note_asked (struct job *job, struct rank *rank, const struct life_report *life)
 {
+    bool had = rank->asked;
     struct fact *fact;
 
     rank->asked = life->asked_signal;
+    if (had && !rank->asked && job->requeue.saves == NEVER)
+        job->asked_told = _is_any_asked (job);
     if (!rank->asked || job->asked_told)
         return;
     job->asked_told = true;
@@ -261,12 +275,15 @@ void job_status (struct job *job, int64_t now, struct rank *rank, const struct s
 
 void job_absent (struct job *job, int64_t now, struct rank *rank, int ms, int64_t heard)
 {
+    const struct place *p = rank->place;
+
     _set_time (job, now);
     rank->heard = moment_last (rank->heard, heard);
-    if (rank_is_supervised (rank) && (!rank->place || place_runs (rank->place)))
+    if (rank_is_supervised (rank)
+        && (!p || place_runs (p) || (p->life.number < 0 && p->phase != PLACE_ENDED)))
         finish_note_end (job, rank, now, NULL, 0);
     /* What it was told is forgotten if tf-rendezvous is killed. */
-    if (rank->place && rank->place->phase == PLACE_ENDED && !rank->lost)
+    if (p && p->phase == PLACE_ENDED && !rank->lost)
         job->left = moment_first (job->left, now);
     absence_begin (job, rank, ms);
 }

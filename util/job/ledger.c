@@ -18,10 +18,10 @@ void ledger_begin (struct job *job, int64_t launch_ms)
     l->since = job->run;
 }
 
-void ledger_fail (struct job *job, int64_t at)
+void ledger_fail (struct job *job, int64_t ago_ms)
 {
     struct ledger *l = &job->ledger;
-    int64_t run = job->run - (job->now - at);
+    int64_t run = job->run - ago_ms;
 
     if (l->failed == 0 || run < l->failed)
         l->failed = run;

@@ -25,8 +25,8 @@
 /* All tasks have their answers, after so long. */
 void ledger_begin (struct job *job, int64_t launch_ms);
 
-/* A task has failed at that moment, of job->now: noticing began then, if a decision follows. */
-void ledger_fail (struct job *job, int64_t at);
+/* A task failed so long ago, in job->run: noticing began then, if a decision follows. */
+void ledger_fail (struct job *job, int64_t ago_ms);
 
 /* A program has said a step. */
 void ledger_step (struct job *job, const struct rank *rank, const struct signs *signs);

@@ -300,7 +300,7 @@ static void _move_place (struct job *job, struct place *p, struct rank *spare)
 
     if (lost->away != NEVER)
         job->replaced_sign = moment_first (job->replaced_sign, lost->heard);
-    ledger_fail (job, lost->away != NEVER ? lost->heard : job->now);
+    ledger_fail (job, lost->away != NEVER ? job->now - lost->heard : 0);
     if (job->phase != JOB_GATHERS)
         _charge (job, p);
     spares_place (job, p, spare);
@@ -593,6 +593,9 @@ static void _release (struct job *job, struct place *p)
     restarts_tell (job, p, failed && p->future > PLACE_CANNOT ? _decision_of (p->future) : DECISION_NONE);
     if (done)
         p->rank->end.report = report_stopped;
+    /* It has never begun. */
+    if (p->rank->end.nth == 0)
+        finish_note_end (job, p->rank, job->now, NULL, 0);
     finish_end (job, p, PLACE_ENDED, false);
 }
 

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "finish.h"
 #include "place.h"
 
 static bool _shares_node (const struct rank *one, const struct rank *other)
@@ -70,6 +71,9 @@ void spares_place (struct job *job, struct place *p, struct rank *spare)
 
     spare->end = lost->end;
     spare->end.failure = NULL;
+    /* It has never begun. */
+    if (lost->end.nth == 0)
+        finish_note_end (job, lost, job->now, NULL, 0);
     lost->away = lost->given_up = NEVER;
     lost->lost = false;
     lost->lost_place = p;

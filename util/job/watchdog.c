@@ -318,7 +318,7 @@ static void _decide_hang (struct job *job)
     _set_since (job, first);
     _set_after_failure (job, first);
     job->watchdog.verdict_ms = moment_last (job->watchdog.verdict_ms, _silent_ms (job, first));
-    ledger_fail (job, first->watch.since);
+    ledger_fail (job, _silent_ms (job, first));
     decision = restarts_hang (job, first->place);
     _tell (job, first, decision == DECISION_ALL || decision == DECISION_ONE);
     if (decision != DECISION_ONE)

@@ -251,7 +251,9 @@ static void _lost (const struct narrator *n, const struct fact *fact)
     _say (n, ERROR,
           "these tasks are treated as lost, because there is no connection to their supervisors: %s%s%s",
           _names (fact, RANK_NAMES_MOST, names, sizeof (names)), fact->places ? obstacle[fact->obstacle] : "",
-          fact->given_up ? "; the restart of all tasks is given up" : "");
+          !fact->given_up              ? ""
+          : _has_any_begun (n->roster) ? "; the restart of all tasks is given up"
+                                       : "; no task was started");
 }
 
 /* With spares. */

@@ -746,11 +746,23 @@ bool machine_is_suspended (const struct machine *m, int64_t now)
 
 /* Inputs that lead to little. */
 
+/* Of a user, to programs that may survive it. Slurm ends the step by SIGTERM. */
+static bool _is_for_others (const struct machine *m, const struct signal *signal)
+{
+    bool users = signal->number == SIGINT || signal->number == SIGQUIT || signal->number == SIGHUP;
+
+    return users && m->phase == MACHINE_ENDED
+           && ((m->idle && m->config->spare)
+               || (m->report.kind == EXIT_REPORT_EXIT && m->report.number == 0));
+}
+
 void machine_signal (struct machine *m, int64_t now, const struct signal *signal)
 {
     bool needed = m->phase == MACHINE_RUNS && now < lease_alone_at (&m->lease);
 
     _advance (m, now);
+    if (_is_for_others (m, signal))
+        return;
     if (signal->from_slurm && (signal->number == SIGTSTP || signal->number == SIGCONT))
         m->frozen_until = signal->number == SIGTSTP ? now + SUSPEND_MS : now;
     if (signals_take (&m->signals, signal, needed, m->run))

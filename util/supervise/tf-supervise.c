@@ -95,6 +95,7 @@ struct supervisor {
     struct abandoned abandoned;
     struct checks checks;
     int64_t began;              /* the life */
+    int64_t began_run;          /* the same, in the time for which the job was not suspended */
     int started_ms;             /* so much later a program of the task was seen to serve; 0: not yet */
     int question;               /* of the rendezvous, the last */
     bool suspended;             /* as was told last */
@@ -385,6 +386,7 @@ static int _begin_program (struct supervisor *s, int number, struct errtext *err
     s->task = pid;
     s->oom_kills = oom_kills;
     s->began = _now ();
+    s->began_run = s->machine.run;
     s->traceback.source = FAILURE_TEXT_NONE;
     s->stopped_at = -1;
     watch_begin (&s->watch);
@@ -634,7 +636,7 @@ static void _look_for_listener (struct supervisor *s)
     _look_at_environment (s);
     listener_look (&s->listener);
     if (s->listener.use == ADDRESS_USED) {
-        s->started_ms = (int)(_now () - s->began);
+        s->started_ms = (int)(s->machine.run - s->began_run);
         _tell (s);
     }
     if (s->listener.use == ADDRESS_UNUSED && s->listener.pause_ms < NETWORK_MS)
