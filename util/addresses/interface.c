@@ -124,16 +124,17 @@ int interface_list (struct interface list[INTERFACE_MAX], struct errtext *err)
     return count;
 }
 
-/* How well an entry fits the address; 0: it does not. */
+/* How well an entry fits the address; 0: it does not. Libraries take a loopback interface for 127.0.0.1. */
 static int _fit (const struct ifaddrs *entry, const struct address *address)
 {
+    bool loopback = entry->ifa_flags & IFF_LOOPBACK;
     struct address own;
 
-    if (address_of_sockaddr (&own, entry->ifa_addr) < 0)
+    if (loopback != address_is_loopback (address) || address_of_sockaddr (&own, entry->ifa_addr) < 0)
         return 0;
     if (address_equal (&own, address))
         return _state (entry->ifa_flags) == INTERFACE_UP ? 3 : 2;
-    return entry->ifa_flags & IFF_LOOPBACK && address_is_loopback (address) ? 1 : 0;
+    return loopback ? 1 : 0;
 }
 
 int interface_with_address (char name[IF_NAMESIZE], const struct address *address)

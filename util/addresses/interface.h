@@ -39,7 +39,8 @@ int interface_list (struct interface list[INTERFACE_MAX], struct errtext *err);
 
 /*
  * The name of this node's interface that has the address; of a loopback address that no interface
- * lists, the loopback interface. If several have it, one that is up with carrier. -1 if none has.
+ * lists, the loopback interface, which has no other. If several have it, one that is up with carrier. -1 if
+ * none has.
  */
 int interface_with_address (char name[IF_NAMESIZE], const struct address *address);
 
