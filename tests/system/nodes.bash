@@ -13,7 +13,7 @@ start_mortal_cluster ()
 # that the cluster does not report its death.
 kill_node ()
 {
-    local name namespace keeper slurmd pid
+    local name namespace keeper slurmd pid freezer
 
     name=$(node "$1")
     disconnect_node "$1"
@@ -21,10 +21,15 @@ kill_node ()
     slurmd=$(< "$SPANK_TF_CLUSTER/$name.pid")
     kill -STOP "$slurmd"
     namespace=$(readlink "/proc/$keeper/ns/net")
-    # A slurmstepd that sees its task die freezes what is left, to kill it; without it that stays frozen.
-    for pid in $(pgrep -x slurmstepd || true) $(cd /proc && echo [0-9]*); do
+    # A slurmstepd that sees its task die freezes what is left, to kill it; without it that stays frozen. And a process
+    # may be forked meanwhile.
+    for pid in $(pgrep -x slurmstepd || true) $(cd /proc && echo [0-9]*) again $(cd /proc && echo [0-9]*); do
+        [ "$pid" != again ] || { sleep 0.2; continue; }
         [ "$pid" != "$keeper" ] && [ "$pid" != "$slurmd" ] || continue
-        [ "$(readlink "/proc/$pid/ns/net")" != "$namespace" ] || kill -9 "$pid" || true
+        [ "$(readlink "/proc/$pid/ns/net")" = "$namespace" ] || continue
+        freezer=/sys/fs/cgroup/freezer$(sed -n 's/^[0-9]*:freezer://p' "/proc/$pid/cgroup")/freezer.state
+        kill -9 "$pid" || true
+        [ ! -w "$freezer" ] || echo THAWED > "$freezer" || true
     done 2> /dev/null
 }
 

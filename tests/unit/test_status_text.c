@@ -195,14 +195,6 @@ static void place_workers (char *event)
     }
 }
 
-/* "N [ROLE]" */
-static void print_stacks (char *event)
-{
-    int most = story_number (&event);
-
-    print (stacks_text (&reply, *event ? event : NULL, most));
-}
-
 static void play (char *event)
 {
     if (*event >= '0' && *event <= '9') {
@@ -238,9 +230,11 @@ static void play (char *event)
         place_workers (event);
     else if (story_begins (&event, "a node says"))
         take_line (story_unescape (event));
-    else if (story_begins (&event, "stacks"))
-        print_stacks (event);
-    else
+    else if (story_begins (&event, "stacks")) {
+        int most = story_number (&event);
+
+        print (stacks_text (&reply, *event ? event : NULL, most));
+    } else
         story_unknown (event);
 }
 
