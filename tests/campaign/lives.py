@@ -228,16 +228,18 @@ def events_at_most(trial):
     fail until the campaign saw the end. One of the two seconds is for the report.
     """
     count, begin, failed = 0, None, set()
+    again = [at for (event, _), at in trial.events.items() if event == "again"]
     for at, rank, life in sorted(trial.failures):
         end = trial.deaths.get((rank, life))
-        if begin is None or rank in failed or not end or end - begin > EVENT_SECONDS / 2:
+        if begin is None or rank in failed or not end or end - begin > EVENT_SECONDS / 2 \
+                or any(begin < restarted < end for restarted in again):
             count, begin, failed = count + 1, at, set()
         failed.add(rank)
     return count
 
 
 def one_event(trial):
-    """Failures within two seconds of the first one use up one restart, and share a line."""
+    """A restart covers all failures until a task has restarted. Within two seconds they share a line."""
     plan, lines = trial.plan, announced(trial)
     if not plan.restarts or trial.early \
             or not all(f.keeps_restarts or f.notes_failures for f in trial.faults()):
