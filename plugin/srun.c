@@ -135,7 +135,7 @@ static void _add_options (void)
     end = optind > 0 && begin + (size_t)optind < line->count ? begin + (size_t)optind : line->count;
     own = (struct cmdline){ end - begin, line->text + begin };
     for (size_t i = 1; i < own.count; i++)
-        if (cmdline_add (&facts.options, own.text[i]) < 0)
+        if (cmdline_add (&facts.options, own.text[i]) < 0 && options_use () == OPTIONS_ON)
             _refuse (strerror (ENOMEM));
     no_kill = cmdline_no_kill (&own, "SLURM_NO_KILL", no_kill);
     facts.lacks_no_kill = facts.lacks_no_kill || !no_kill;

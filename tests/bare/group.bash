@@ -63,9 +63,10 @@ quick_tests ()
     bare_test "$suite: apt has every package that the tests, the site and the plots need" tests/install-packages --simulate test site bench
     bare_test "$suite: contrib/demo" contrib/demo
     bare_test "$suite: make deb, with exactly the packages that doc/administration.md names" \
-        sh -c "$(declare -f make_deb); make_deb $(packages_of_pages | paste -sd' ')"
+        env COMMANDS='./autogen.sh; ./configure -q; make -s deb; ls packages/spank-tf_*.deb packages/spank-tf-tools_*.deb' \
+        sh -c "$(declare -f in_tree); in_tree $(packages_of_pages | paste -sd' ')"
     bare_test "$suite: make wheel, by README.md, with the packages that the guide names" \
-        env LINE="$(line_of_readme)" sh -c "$(declare -f make_wheel); make_wheel $(packages_of_guide)"
+        env COMMANDS="$(line_of_readme); ls packages/spank_tf-*.whl" sh -c "$(declare -f in_tree); in_tree $(packages_of_guide)"
     bare_test "$suite: the wheel, without a compiler" sh -c "$(declare -f try_wheel); try_wheel"
 }
 
@@ -139,40 +140,22 @@ packages_of_guide ()
     tr '\n' ' ' < "$top/doc/guide/without-an-administrator.md" | sed 's/.*`apt install \([^`]*\)`.*/\1/'
 }
 
-# In the scratch root, as an ordinary user, $LINE: make_wheel PACKAGE...
-make_wheel ()
-{
-    set -ex
-    export DEBIAN_FRONTEND=noninteractive
-    apt-get -q update
-    apt-get -q -y --no-install-recommends install python3 "$@"
-    install -d -o nobody /tmp/tree
-    exec runuser -u nobody -- env HOME=/tmp/tree sh -exc '
-        cd /tmp/tree
-        tar --strip-components=1 -xzf /tmp/spank-tf.tar.gz
-        eval "$LINE"
-        ls packages/spank_tf-*.whl'
-}
-
 packages_of_pages ()
 {
     tr '\n' ' ' < "$top/doc/administration.md" |
         sed 's/.* a compiler for C, and the packages \(.*\) on Debian and Ubuntu.*/\1/; s/([^)]*)//g' | grep -oE '`[^` ]+`' | tr -d '`'
 }
 
-# In the scratch root, as an ordinary user: make_deb PACKAGE...
-make_deb ()
+# In the scratch root, as an ordinary user, $COMMANDS in the tree of the tarball: in_tree PACKAGE...
+in_tree ()
 {
     set -ex
     export DEBIAN_FRONTEND=noninteractive
     apt-get -q update
-    apt-get -q -y --no-install-recommends install gcc "$@"
+    apt-get -q -y --no-install-recommends install gcc python3 "$@"
     install -d -o nobody /tmp/tree
     exec runuser -u nobody -- env HOME=/tmp/tree sh -exc '
         cd /tmp/tree
         tar --strip-components=1 -xzf /tmp/spank-tf.tar.gz
-        ./autogen.sh
-        ./configure -q
-        make -s deb
-        ls packages/spank-tf_*.deb packages/spank-tf-tools_*.deb'
+        eval "$COMMANDS"'
 }

@@ -270,7 +270,7 @@ static int _leave_to_plugin (const struct command *command, const struct srun_he
     return _execute (argv);
 }
 
-/* A component. */
+/* A component lacks --no-kill. */
 static bool _lacks_no_kill (const struct srun_words *words)
 {
     const struct cmdline *line = &words->line;
