@@ -66,7 +66,7 @@ quick_tests ()
         env COMMANDS='./autogen.sh; ./configure -q; make -s deb; ls packages/spank-tf_*.deb packages/spank-tf-tools_*.deb' \
         sh -c "$(declare -f in_tree); in_tree $(packages_of_pages | paste -sd' ')"
     bare_test "$suite: make wheel, by README.md, with the packages that the guide names" \
-        env COMMANDS="$(line_of_readme); ls packages/spank_tf-*.whl" sh -c "$(declare -f in_tree); in_tree $(packages_of_guide)"
+        env COMMANDS="$(line_of_readme); ls packages/spank_tf-*.whl" sh -c "$(declare -f in_tree); in_tree python3 $(packages_of_guide)"
     bare_test "$suite: the wheel, without a compiler" sh -c "$(declare -f try_wheel); try_wheel"
 }
 
@@ -152,7 +152,7 @@ in_tree ()
     set -ex
     export DEBIAN_FRONTEND=noninteractive
     apt-get -q update
-    apt-get -q -y --no-install-recommends install gcc python3 "$@"
+    apt-get -q -y --no-install-recommends install gcc "$@"
     install -d -o nobody /tmp/tree
     exec runuser -u nobody -- env HOME=/tmp/tree sh -exc '
         cd /tmp/tree
