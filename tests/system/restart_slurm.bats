@@ -175,6 +175,8 @@ expect ()
     eventually 30 grep -qE "$1" "$work/out" || fail "srun does not print \"$1\": $(< "$work/out")"
 }
 
+# A program that is stopped before it has executed another one keeps dash, which waits for that (vfork (2)), from being
+# stopped itself; so there is no other program.
 # bats test_tags=release
 @test "--pty: an interactive shell with job control in another life" {
     cat > "$work/shell" <<'END'
@@ -184,16 +186,16 @@ END
     mkfifo "$work/keys"
     slurm timeout 60 script -qefc "srun -Q --pty --tf-tasks=worker --tf-restart=1 sh shell" /dev/null < "$work/keys" > "$work/out" 2>&1 3>&- &
     exec {keys}> "$work/keys"
-    printf 'sh -c "echo one begins; sleep 1000"\n' >&"$keys"
+    printf 'sh -c "echo one begins; exec sleep 1000"\n' >&"$keys"
     expect '^one begins'
     printf '\003' >&"$keys"
-    printf 'echo one ended: $?; sh -c "echo two begins; sleep 1000"\n' >&"$keys"
+    printf 'echo one ended: $?; sh -c "echo two begins; exec sleep 1000"\n' >&"$keys"
     expect '^one ended: 130'
     expect '^two begins'
     printf '\032' >&"$keys"
     expect 'Stopped'
     printf 'bg; fg\n' >&"$keys"
-    expect '^sh -c "echo two begins; sleep 1000"'
+    expect '^sh -c "echo two begins; exec sleep 1000"'
     printf '\003' >&"$keys"
     printf 'echo two ended: $?; exit 9\n' >&"$keys"
     wait $! && status=0 || status=$?
