@@ -279,8 +279,8 @@ static bool _lacks_no_kill (const struct srun_words *words)
     for (size_t begin = 0, end; begin < line->count; begin = end) {
         for (end = begin + 1; end < line->count && words->kind[end] == SRUN_WORD_OPTION; end++)
             ;
-        no_kill = cmdline_no_kill (&(struct cmdline){ end - begin, line->text + begin }, "SLURM_NO_KILL",
-                                   no_kill);
+        no_kill =
+            cmdline_no_kill (&(struct cmdline){ end - begin, line->text + begin }, "SLURM_NO_KILL", no_kill);
         lacks = lacks || !no_kill;
         while (end < line->count && words->kind[end] != SRUN_WORD_BEGIN)
             end++;
