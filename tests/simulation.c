@@ -164,9 +164,9 @@ void launch_start_unconfigured (struct launch *launch)
 
     if (contact_make_tokens (&launch->contact, &err) < 0
         || port_reserve (&port, &any, 0, PORT_FOR_A_SERVER, &err) < 0
-        || (listener = port_listen_on (port_number (port), &err)) < 0)
+        || (listener = port_listen_on (port->number, &err)) < 0)
         die ("%s", err.text);
-    launch->contact.port = port_number (port);
+    launch->contact.port = port->number;
     port_release (port);
     if (launch->socket_buffer
         && setsockopt (listener, SOL_SOCKET, SO_SNDBUF, &launch->socket_buffer, sizeof (int)) < 0)

@@ -141,9 +141,9 @@ static pid_t _bare_start (int *port, int ranks, const struct run *like)
     pid_t pid;
 
     if (port_reserve (&reserved, &any, 0, PORT_FOR_A_SERVER, &err) < 0
-        || (listener = port_listen_on (port_number (reserved), &err)) < 0)
+        || (listener = port_listen_on (reserved->number, &err)) < 0)
         die ("%s", err.text);
-    *port = port_number (reserved);
+    *port = reserved->number;
     port_release (reserved);
     fflush (stdout);
     if ((pid = fork ()) < 0)

@@ -286,10 +286,10 @@ static void _check_acknowledgement (const struct frame *frame)
 {
     struct frame *again;
 
-    if (!acknowledgement_is_in (frame))
+    if (!frame_has (frame, ACKNOWLEDGEMENT_KEY))
         return;
     CHECK (again = fuzz_resend (acknowledgement_encode (), FRAME_MAX_EXIT_REPORT));
-    CHECK (acknowledgement_is_in (again));
+    CHECK (frame_has (again, ACKNOWLEDGEMENT_KEY));
     frame_destroy (again);
 }
 

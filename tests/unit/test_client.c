@@ -113,7 +113,7 @@ static void read_acknowledgement (int fd)
     struct frame_reader reader = { .ceiling = FRAME_MAX_EXIT_REPORT };
     struct frame *frame;
 
-    if (frame_read (&reader, fd, &frame, NULL) != 1 || !acknowledgement_is_in (frame))
+    if (frame_read (&reader, fd, &frame, NULL) != 1 || !frame_has (frame, ACKNOWLEDGEMENT_KEY))
         fail_server ("the answer was not acknowledged");
     frame_destroy (frame);
 }

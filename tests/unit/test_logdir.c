@@ -254,11 +254,13 @@ TEST (every_task_has_a_file_of_its_own)
 {
     char name[64];
 
-    assert_string_equal (logdir_task_file (name, sizeof (name), "worker", 12), "worker12.log");
-    assert_string_equal (logdir_task_file (name, sizeof (name), "data2", 10), "data2-10.log");
-    assert_string_equal (logdir_task_file (name, sizeof (name), "+data", 0), "data0.log");
-    assert_string_equal (logdir_error_file (name, sizeof (name), "worker", 12), "worker12.error.json");
-    assert_string_equal (logdir_error_file (name, sizeof (name), "data2", 10), "data2-10.error.json");
+    assert_string_equal (logdir_task_file (name, sizeof (name), "worker", 12, LOGDIR_OUTPUT), "worker12.log");
+    assert_string_equal (logdir_task_file (name, sizeof (name), "data2", 10, LOGDIR_OUTPUT), "data2-10.log");
+    assert_string_equal (logdir_task_file (name, sizeof (name), "+data", 0, LOGDIR_OUTPUT), "data0.log");
+    assert_string_equal (logdir_task_file (name, sizeof (name), "worker", 12, LOGDIR_ERROR),
+                         "worker12.error.json");
+    assert_string_equal (logdir_task_file (name, sizeof (name), "data2", 10, LOGDIR_ERROR),
+                         "data2-10.error.json");
 }
 
 TEST (a_name_that_is_too_long_is_refused)

@@ -883,9 +883,9 @@ static void read_squeue (char *text)
     story_result ("leader %u, component %d", job.leader, job.component);
     story_result ("%d nodes", job.nodes);
     story_result ("user %u, group %u", job.uid, job.gid);
-    if (job_runs (&job))
+    if (job.phase == JOB_RUNS)
         story_result ("runs");
-    if (job_is_over (&job))
+    if (job.phase == JOB_IS_OVER)
         story_result ("is over");
     if (job.batch)
         story_result ("batch");

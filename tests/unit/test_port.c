@@ -150,7 +150,7 @@ static size_t addresses (void)
 TEST (a_held_port_can_be_bound_on_no_address_without_so_reuseaddr)
 {
     struct port *port = reserve (&any, 0);
-    int number = port_number (port);
+    int number = port->number;
 
     assert_between (number, 1024, 65535);
     for (size_t i = 0; i < addresses (); i++) {
@@ -166,7 +166,7 @@ TEST (a_held_port_can_be_bound_on_no_address_without_so_reuseaddr)
 TEST (a_server_with_so_reuseaddr_has_a_held_port_alone)
 {
     struct port *port = reserve (&any, 0);
-    int number = port_number (port), server;
+    int number = port->number, server;
 
     for (size_t i = 0; i < addresses (); i++) {
         assert_true ((server = try_bind (address[i], number, SO_REUSEADDR)) >= 0);
@@ -189,15 +189,15 @@ TEST (a_server_with_so_reuseport_too_can_bind_a_held_port)
     struct port *port = reserve (&any, 0);
     int server, on = 1;
 
-    assert_true ((server = try_bind (everywhere, port_number (port), SO_REUSEADDR)) >= 0);
+    assert_true ((server = try_bind (everywhere, port->number, SO_REUSEADDR)) >= 0);
     close (server);
     server = socket (AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_int_equal (setsockopt (server, SOL_SOCKET, SO_REUSEADDR, &on, sizeof (on)), 0);
     assert_int_equal (setsockopt (server, SOL_SOCKET, SO_REUSEPORT, &on, sizeof (on)), 0);
-    struct sockaddr_in in = { .sin_family = AF_INET, .sin_port = htons ((uint16_t)port_number (port)) };
+    struct sockaddr_in in = { .sin_family = AF_INET, .sin_port = htons ((uint16_t)port->number) };
     assert_int_equal (bind (server, (struct sockaddr *)&in, sizeof (in)), 0);
     assert_int_equal (listen (server, 1), 0);
-    assert_int_equal (try_connect (port_number (port)), 0);
+    assert_int_equal (try_connect (port->number), 0);
     close (server);
     port_release (port);
 }
@@ -217,16 +217,16 @@ TEST (another_user_can_only_take_a_held_port_with_so_reuseaddr_and_then_the_serv
     if ((pid = fork ()) == 0) {
         int fd;
 
-        if (setuid (65534) < 0 || can_bind (everywhere, port_number (port), 0)
-            || can_bind (everywhere, port_number (port), SO_REUSEPORT)
-            || (fd = try_bind (everywhere, port_number (port), SO_REUSEADDR)) < 0 || listen (fd, 1) < 0
+        if (setuid (65534) < 0 || can_bind (everywhere, port->number, 0)
+            || can_bind (everywhere, port->number, SO_REUSEPORT)
+            || (fd = try_bind (everywhere, port->number, SO_REUSEADDR)) < 0 || listen (fd, 1) < 0
             || write (tell[1], "", 1) != 1)
             _exit (2);
         pause ();
     }
     close (tell[1]);
     assert_int_equal (read (tell[0], &byte, 1), 1);
-    server = try_bind (everywhere, port_number (port), SO_REUSEADDR);
+    server = try_bind (everywhere, port->number, SO_REUSEADDR);
     assert_int_equal (server, -1);
     assert_int_equal (errno, EADDRINUSE);
     kill (pid, SIGKILL);
@@ -260,7 +260,7 @@ static int listen_anew (const struct port *port)
 TEST (a_new_socket_listens_in_the_place_of_the_reserved_one)
 {
     struct port *port = reserve_listening (&any);
-    int number = port_number (port), copy = dup (port_descriptor (port)), fd;
+    int number = port->number, copy = dup (port->socket), fd;
 
     assert_int_equal (try_connect (number), 0);
     fd = listen_anew (port);
@@ -287,7 +287,7 @@ TEST (a_port_that_root_has_reserved_is_listened_on_by_the_user)
         if (setuid (65534) < 0)
             _exit (2);
         listen_anew (port);
-        _exit (try_connect (port_number (port)));
+        _exit (try_connect (port->number));
     }
     assert_int_equal (end_of (pid), 0);
     port_release (port);
@@ -306,7 +306,7 @@ TEST (ranges_are_searched_from_the_start_until_no_port_is_free)
 
     for (int i = 0; i < 4; i++) {
         port[i] = reserve (&ranges, UINT32_MAX - 1);
-        assert_int_equal (port_number (port[i]), range.low + (2 + i) % 4);
+        assert_int_equal (port[i]->number, range.low + (2 + i) % 4);
     }
     snprintf (message, sizeof (message), "no port of %d-%d,%d-%d is free", range.low, range.low + 1,
               range.high - 1, range.high);
@@ -315,7 +315,7 @@ TEST (ranges_are_searched_from_the_start_until_no_port_is_free)
     assert_null (fifth);
     port_release (port[2]);
     fifth = reserve (&ranges, 3);
-    assert_int_equal (port_number (fifth), range.low);
+    assert_int_equal (fifth->number, range.low);
     port_release (fifth);
     port_release (port[0]);
     port_release (port[1]);
@@ -331,7 +331,7 @@ TEST (a_port_with_another_listener_is_skipped)
 
     assert_int_equal (listen (other, 1), 0);
     port = reserve (&ranges, 0);
-    assert_int_equal (port_number (port), range.high);
+    assert_int_equal (port->number, range.high);
     port_release (port);
     close (other);
 }
@@ -362,7 +362,7 @@ TEST (a_port_with_connections_in_time_wait_is_taken_last)
     leave_time_wait (range.low);
     for (int i = 0; i < 2; i++) {
         port[i] = reserve (&ranges, 0);
-        assert_int_equal (port_number (port[i]), i == 0 ? range.high : range.low);
+        assert_int_equal (port[i]->number, i == 0 ? range.high : range.low);
     }
     assert_int_equal (port_reserve (&third, &ranges, 0, PORT_FOR_A_SERVER, &err), -1);
     port_release (port[0]);
@@ -398,7 +398,7 @@ static struct program run_program (rlim_t max_files)
         if (setrlimit (RLIMIT_NOFILE, &limit) < 0
             || port_reserve (&port, &any, (unsigned int)getpid (), PORT_FOR_A_SERVER, NULL) < 0)
             _exit (1);
-        program.number = port_number (port);
+        program.number = port->number;
         port_leave (port);
         dup2 (feed[0], STDIN_FILENO);
         if (write (tell[1], &program.number, sizeof (program.number)) > 0)
@@ -478,9 +478,9 @@ TEST (a_node_without_ipv6_uses_ipv4)
 
     no_ipv6 = true;
     port = reserve (&any, 0);
-    number = port_number (port);
+    number = port->number;
     assert_false (can_bind ("0.0.0.0", number, 0));
-    assert_true ((fd = port_listen_on (port_number (port), NULL)) >= 0);
+    assert_true ((fd = port_listen_on (port->number, NULL)) >= 0);
     assert_int_equal (try_connect (number), 0);
     close (fd);
     port_release (port);
@@ -506,7 +506,7 @@ static void be_rival (const struct rivals *rivals, const struct port_ranges *ran
     close (rivals->go[1]);
     close (rivals->end[1]);
     if (read (rivals->go[0], &byte, 1) == 0 && port_reserve (&port, ranges, 0, PORT_FOR_A_SERVER, NULL) == 0)
-        number = port_number (port);
+        number = port->number;
     if (write (rivals->number[1], &number, sizeof (number)) != sizeof (number))
         _exit (1);
     _exit (read (rivals->end[0], &byte, 1) != 0);

@@ -60,8 +60,8 @@ static int start (const char *program, int *port, struct errtext *err)
     int rc, listener;
 
     assert_int_equal (port_reserve (&reserved, &any, 0, PORT_FOR_A_SERVER, err), 0);
-    *port = port_number (reserved);
-    assert_true ((listener = port_listen_on (port_number (reserved), err)) >= 0);
+    *port = reserved->number;
+    assert_true ((listener = port_listen_on (reserved->number, err)) >= 0);
     rc = rendezvous_start (program, "12.0", NULL, listener, frame, err);
     port_release (reserved);
     frame_destroy (frame);

@@ -938,7 +938,7 @@ static char letter_of (int rank, const struct frame *frame)
 
     assert_int_equal (goal_decode (&goal, frame, SERVER_TOKEN, NULL), 0);
     supervisor[rank].told = goal;
-    if (answer_is_in (frame)) {
+    if (frame_has (frame, ANSWER_KEY)) {
         print_answer (rank, frame);
         return 'n';
     }

@@ -75,5 +75,5 @@ TEST (a_task_that_was_killed_is_told_with_its_grace)
     const struct exit_report killed = { .kind = EXIT_REPORT_STOPPED, .killed = true, .killed_after = 10 };
     struct exit_report_text room;
 
-    assert_string_equal (exit_report_cell (&killed, &room), "killed after 10 s");
+    assert_string_equal (exit_report_describe (&killed, EXIT_REPORT_CELL, &room), "killed after 10 s");
 }

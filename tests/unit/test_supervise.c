@@ -89,7 +89,8 @@ static void report (void)
         snprintf (ago, sizeof (ago), " %d ms ago", life.ago_ms);
     assert_true (machine.reported);
     assert_int_equal (life.asked_at, life.asked_signal && !world.saves ? SIGNALLED_AT : 0);
-    story_result ("reports %s%s%s%s", exit_report_cell (&machine.report, &room), text, asked, ago);
+    story_result ("reports %s%s%s%s", exit_report_describe (&machine.report, EXIT_REPORT_CELL, &room), text,
+                  asked, ago);
 }
 
 static void leave (void)

@@ -286,7 +286,7 @@ void logdir_ask_to_end (int fd, const char *step, const char *signal, const char
              last);
 }
 
-static const char *_task_file (char *name, size_t size, const char *role, int index, const char *ending)
+const char *logdir_task_file (char *name, size_t size, const char *role, int index, const char *ending)
 {
     const char *own = beside_name (role);
     size_t length = strlen (own);
@@ -294,16 +294,6 @@ static const char *_task_file (char *name, size_t size, const char *role, int in
 
     snprintf (name, size, "%s%s%d%s", own, digit ? "-" : "", index, ending);
     return name;
-}
-
-const char *logdir_task_file (char *name, size_t size, const char *role, int index)
-{
-    return _task_file (name, size, role, index, ".log");
-}
-
-const char *logdir_error_file (char *name, size_t size, const char *role, int index)
-{
-    return _task_file (name, size, role, index, ".error.json");
 }
 
 void logdir_close (struct logdir *dir)

@@ -65,14 +65,14 @@ void logdir_begin (int fd, const char *step, int life, const char *at);
 #define LOGDIR_ASKED ": asked to end "
 void logdir_ask_to_end (int fd, const char *step, const char *signal, const char *at, int last_step);
 
+#define LOGDIR_OUTPUT ".log"
+#define LOGDIR_ERROR ".error.json" /* the exception that ended it, which PyTorch writes */
+
 /*
- * The file of a task's output: "worker12.log"; "data2-10.log" for index 10 of a role that ends in a
+ * A task's file with this ending: "worker12.log"; "data2-10.log" for index 10 of a role that ends in a
  * digit, because "data210.log" is another one's. Returns name.
  */
-const char *logdir_task_file (char *name, size_t size, const char *role, int index);
-
-/* The file into which PyTorch writes the exception that ended it: "worker12.error.json". Returns name. */
-const char *logdir_error_file (char *name, size_t size, const char *role, int index);
+const char *logdir_task_file (char *name, size_t size, const char *role, int index, const char *ending);
 
 /* Close the directory; its files stay open. */
 void logdir_close (struct logdir *dir);

@@ -24,10 +24,6 @@
 #define UNUSED_LOOPBACK 0x7ffffffe /* 127.255.255.254 */
 #define PORT_MIN 1024
 #define PORT_MAX 65535
-struct port {
-    int number;
-    int socket;
-};
 
 /* Parse LOW-HIGH or PORT at *text and move *text behind it. -1 if it is neither. */
 static int _parse_range (struct port_range *range, const char **text)
@@ -295,16 +291,6 @@ int port_reserve (struct port **pp, const struct port_ranges *ranges, unsigned i
     *port = (struct port){ .number = _bound_number (fd), .socket = fd };
     *pp = port;
     return 0;
-}
-
-int port_number (const struct port *port)
-{
-    return port->number;
-}
-
-int port_descriptor (const struct port *port)
-{
-    return port->socket;
 }
 
 void port_leave (struct port *port)

@@ -33,7 +33,10 @@ int port_ranges_parse (struct port_ranges *ranges, const char *text, struct errt
 /* The n-th port of the ranges, from 0; -1 if they have fewer. */
 int port_ranges_nth (const struct port_ranges *ranges, size_t n);
 
-struct port;
+struct port {
+    int number; /* in host byte order */
+    int socket; /* bound, close-on-exec */
+};
 
 enum port_use {
     PORT_FOR_A_SERVER,      /* of another process, which sets SO_REUSEADDR */
@@ -61,12 +64,6 @@ int port_reserve (struct port **pp, const struct port_ranges *ranges, unsigned i
  * SO_REUSEPORT can bind the port. -1 and err.
  */
 int port_listen_anew (const struct port *port, struct errtext *err);
-
-/* The number, in host byte order. */
-int port_number (const struct port *port);
-
-/* The bound socket, which is close-on-exec; the port keeps it. */
-int port_descriptor (const struct port *port);
 
 /* Leave the port to the program that this process will exec (descriptors_leave_open ()). Frees `port`. */
 void port_leave (struct port *port);

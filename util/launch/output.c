@@ -60,9 +60,9 @@ int output_open (struct output_paths *paths, struct logdir *dir, const struct an
     paths->error_file[0] = '\0';
     if (logdir_is_own (dir))
         snprintf (paths->error_file, sizeof (paths->error_file), "%s/%s", dir->path,
-                  logdir_error_file (name, sizeof (name), answer->role, answer->index));
+                  logdir_task_file (name, sizeof (name), answer->role, answer->index, LOGDIR_ERROR));
     snprintf (paths->log, sizeof (paths->log), "%s/%s", dir->path,
-              logdir_task_file (name, sizeof (name), answer->role, answer->index));
+              logdir_task_file (name, sizeof (name), answer->role, answer->index, LOGDIR_OUTPUT));
     fd = logdir_open (dir, answer->log_append, name, err);
     if (fd >= 0 && answer->log_append)
         logdir_begin (fd, step, 0, NULL);

@@ -57,7 +57,7 @@ static int _reserve_port (const struct srun_facts *facts, struct errtext *err)
         return -1;
     if (port_reserve (&reserved, &ranges, (unsigned int)getpid (), PORT_TO_LISTEN, &why) < 0)
         return errtext_set (err, "srun's rendezvous: %s", why.text);
-    contact.port = port_number (reserved);
+    contact.port = reserved->number;
     return 0;
 }
 

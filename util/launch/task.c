@@ -308,7 +308,7 @@ static void _keep_ports (void)
     if (prepared.contact.hold)
         port_leave (info->port);
     else
-        prepared.server.port = port_descriptor (info->port);
+        prepared.server.port = info->port->socket;
     if (keeps_second)
         port_leave (info->master_port);
     else

@@ -116,7 +116,7 @@ static void _reserve_master_port (struct task_info *info, char *const env[], con
         ranges = (struct port_ranges){ .count = 1, .range = { { number, number } } };
     }
     if (port_reserve (&info->master_port, &ranges, start, PORT_FOR_A_SERVER, &err) == 0)
-        info->registration.master_port = port_number (info->master_port);
+        info->registration.master_port = info->master_port->number;
 }
 
 /*
@@ -215,7 +215,7 @@ int task_info_gather (struct task_info *info, const struct task_of_slurm *slurm,
     if (_identify (info, slurm, env) < 0)
         return -1;
     if ((info->port = _reserve_task_port (env, contact, &info->error)))
-        r->port = port_number (info->port);
+        r->port = info->port->number;
     else if (contact->second_port
              && strlen (info->error.text) + sizeof (NEEDS_TWO) <= sizeof (info->error.text))
         strcat (info->error.text, NEEDS_TWO);

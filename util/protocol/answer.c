@@ -90,7 +90,7 @@ static const struct field_other no_gpus = { .add = _hide_gpus }, keras = { .add 
 
 /* clang-format off */
 static const struct field row[] = {
-    FIELD ("SLURM_TF_ROLE", role, TEXT, FIELD_NEEDED),
+    FIELD (ANSWER_KEY, role, TEXT, FIELD_NEEDED),
     FIELD ("SLURM_TF_INDEX", index, NUMBER, FIELD_NEEDED, 0, INT_MAX),
     FIELD ("SLURM_TF_ADDRESS", address, TEXT, FIELD_NEEDED),
     FIELD ("SLURM_TF_PORT", port, NUMBER, FIELD_NEEDED, 1, 65535),
@@ -175,11 +175,6 @@ void answer_message_clear (struct answer_message *message)
     memset (message, 0, sizeof (*message));
 }
 
-bool answer_is_in (const struct frame *frame)
-{
-    return frame_has (frame, "SLURM_TF_ROLE");
-}
-
 int answer_decode (struct answer *answer, const struct frame *frame, const char *server_token,
                    struct errtext *err)
 {
@@ -223,11 +218,6 @@ struct frame *acknowledgement_encode (void)
     struct frame *frame = frame_create ();
 
     if (frame)
-        frame_add (frame, "ACKNOWLEDGED", "1");
+        frame_add (frame, ACKNOWLEDGEMENT_KEY, "1");
     return frame;
-}
-
-bool acknowledgement_is_in (const struct frame *frame)
-{
-    return frame_has (frame, "ACKNOWLEDGED");
 }

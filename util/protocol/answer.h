@@ -97,8 +97,8 @@ int answer_encode (struct answer_message *message, const struct answer *answer, 
 
 void answer_message_clear (struct answer_message *message);
 
-/* True if this frame, a goal, has an answer in it (goal.h). */
-bool answer_is_in (const struct frame *frame);
+/* A goal that has this key has an answer in it (goal.h). */
+#define ANSWER_KEY "SLURM_TF_ROLE"
 
 /* -1 and err if the server token is wrong, or if the answer is incomplete. */
 int answer_decode (struct answer *answer, const struct frame *frame, const char *server_token,
@@ -115,8 +115,8 @@ const char *answer_next_variable (const struct frame *frame, const char *variabl
  * a task that has started its program from one that ended before it could read the answer. NULL if there is
  * no memory.
  */
+#define ACKNOWLEDGEMENT_KEY "ACKNOWLEDGED"
 struct frame *acknowledgement_encode (void);
-bool acknowledgement_is_in (const struct frame *frame);
 
 /* Its keys (fields.h). */
 extern const struct fields answer_fields;

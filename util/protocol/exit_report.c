@@ -29,8 +29,8 @@ static const struct field row[] = {
 
 const struct fields exit_report_fields = FIELDS ("an exit report", row);
 
-static const char *_describe_report (const struct exit_report *report, const char *exit,
-                                     struct exit_report_text *room)
+const char *exit_report_describe (const struct exit_report *report, const char *exit,
+                                  struct exit_report_text *room)
 {
     const char *more = report->out_of_memory ? " (out of memory)" : "";
 
@@ -45,16 +45,6 @@ static const char *_describe_report (const struct exit_report *report, const cha
     else
         snprintf (room->text, sizeof (room->text), "%s%s", kind_name[report->kind], more);
     return room->text;
-}
-
-const char *exit_report_describe (const struct exit_report *report, struct exit_report_text *room)
-{
-    return _describe_report (report, "exit code", room);
-}
-
-const char *exit_report_cell (const struct exit_report *report, struct exit_report_text *room)
-{
-    return _describe_report (report, "exit", room);
 }
 
 bool exit_report_failed (const struct exit_report *report)

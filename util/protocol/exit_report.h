@@ -44,14 +44,16 @@ struct exit_report_text {
     char text[sizeof ("exit code -2147483648" EXIT_REPORT_NOT_STARTED)];
 };
 
-/*
- * For a sentence, with what else is known: "exit code 3", "signal 9 (out of memory)", "killed after 10 s".
- * The result lives in *room.
- */
-const char *exit_report_describe (const struct exit_report *report, struct exit_report_text *room);
+/* What stands before the number of an exit, in a sentence and in a table. */
+#define EXIT_REPORT_SENTENCE "exit code"
+#define EXIT_REPORT_CELL "exit"
 
-/* For a table: "exit 3", and otherwise the same. */
-const char *exit_report_cell (const struct exit_report *report, struct exit_report_text *room);
+/*
+ * With what else is known: "exit code 3" or "exit 3", "signal 9 (out of memory)", "killed after 10 s". The
+ * result lives in *room.
+ */
+const char *exit_report_describe (const struct exit_report *report, const char *exit,
+                                  struct exit_report_text *room);
 
 /*
  * The task ended by a signal, or with a code other than 0, or did not start, or hung. A stopped task did

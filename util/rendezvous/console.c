@@ -50,8 +50,7 @@ static void _print_here (const char *text)
 
 static void _print_stderr (const char *text)
 {
-    writer_pump (out);
-    if (writer_has_died (out)) {
+    if (!writer_pump (out)) {
         writer_close (out);
         out = NULL;
     }

@@ -30,10 +30,8 @@ static const char *_how (const struct rank *rank, bool cell, struct exit_report_
                   rank->replaced_by->number);
     else if (rank->lost)
         return rank->away == NEVER ? "not known" : "lost";
-    else if (cell)
-        exit_report_cell (report, room);
     else
-        exit_report_describe (report, room);
+        exit_report_describe (report, cell ? EXIT_REPORT_CELL : EXIT_REPORT_SENTENCE, room);
     return room->text;
 }
 
@@ -93,7 +91,7 @@ void end_text_log (const struct rank *rank, char *buf, size_t size)
     buf[0] = '\0';
     if (!rank->log_dir)
         return;
-    logdir_task_file (name, sizeof (name), rank->role, rank->index);
+    logdir_task_file (name, sizeof (name), rank->role, rank->index, LOGDIR_OUTPUT);
     switch (source) {
         case FAILURE_TEXT_NONE: snprintf (buf, size, ". Its log is %s/%s", rank->log_dir, name); break;
         case FAILURE_TEXT_LOG:
@@ -137,7 +135,7 @@ const char *end_text_traceback (const struct rank *rank, char *buf, size_t size)
 
     snprintf (buf, size, "at %s: \"%s\"; its log is %s/%s",
               wall_clock_print (rank->traceback.at, at, sizeof (at)), rank->traceback.text, rank->log_dir,
-              logdir_task_file (name, sizeof (name), rank->role, rank->index));
+              logdir_task_file (name, sizeof (name), rank->role, rank->index, LOGDIR_OUTPUT));
     return buf;
 }
 

@@ -366,7 +366,7 @@ void launch_receive (struct server *server, struct peer *peer)
         case PEER_ANSWERING: _answer (server, peer); break;
         case PEER_ANSWERED:     /* not supervised: the acknowledgement ends the exchange */
             n = frame_read (&peer->reader, peer->fd, &frame, NULL);
-            if (n > 0 && acknowledgement_is_in (frame))
+            if (n > 0 && frame_has (frame, ACKNOWLEDGEMENT_KEY))
                 peer_abort (&server->peers, peer);
             else if (n != 0)
                 _lose (server, peer);

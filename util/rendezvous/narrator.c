@@ -118,7 +118,7 @@ static const char *_failed (const struct exit_report *report, struct failed *roo
     struct exit_report_text how;
 
     snprintf (room->text, sizeof (room->text), "%s%s", report->kind == EXIT_REPORT_HUNG ? "" : "failed with ",
-              exit_report_describe (report, &how));
+              exit_report_describe (report, EXIT_REPORT_SENTENCE, &how));
     return room->text;
 }
 
@@ -380,7 +380,8 @@ static void _unwatched (const struct narrator *n, const struct fact *fact)
 
     if (fact->rank)
         snprintf (last, sizeof (last), " (last growth: %s, %d s ago)",
-                  logdir_task_file (name, sizeof (name), fact->rank->role, fact->rank->index), fact->seconds);
+                  logdir_task_file (name, sizeof (name), fact->rank->role, fact->rank->index, LOGDIR_OUTPUT),
+                  fact->seconds);
     _say (n, NOTE,
           "--tf-watchdog: no heartbeat and no growing log in %d s%s. Hang detection is off until there is "
           "one",

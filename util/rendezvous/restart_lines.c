@@ -76,7 +76,8 @@ static void _final (struct errtext *text, const struct rendezvous_config *c, con
     struct exit_report_text how;
 
     any.any = true;
-    exit_report_describe (&(struct exit_report){ .kind = report->kind, .number = report->number }, &how);
+    exit_report_describe (&(struct exit_report){ .kind = report->kind, .number = report->number },
+                          EXIT_REPORT_SENTENCE, &how);
     if (restart_rule_covers (&any, report))
         errtext_set (text, ". Not restarted: %s is restarted only with --tf-restart=%d,any", how.text,
                      any.times);
@@ -175,7 +176,7 @@ static void _print_line (struct restart_lines *l, struct line *line)
     for (int i = 0; i < fact->count; i++) {
         rank_names_add (&named, fact->ranks[i].rank);
         if (!_is_known_end (fact, i))
-            list_text_add (&how, exit_report_describe (&fact->ranks[i].report, &room));
+            list_text_add (&how, exit_report_describe (&fact->ranks[i].report, EXIT_REPORT_SENTENCE, &room));
     }
     if (fact->decision == DECISION_ONE)
         joint = fact->count > 1 ? ". Restarting them in " : ". Restarting it in ";

@@ -23,12 +23,6 @@ int roles_parse (struct roles *roles, const struct rendezvous_config *config, st
     return 0;
 }
 
-void roles_clear (struct roles *roles)
-{
-    for (size_t i = 0; i < RENDEZVOUS_CONFIG_MAX_LISTS; i++)
-        tasklist_destroy (roles->list[i]);
-}
-
 /* What runs the tasks, for a message: "step 12.0", "component 1 of step 12.0 on n3". */
 static const char *_describe (const struct roles *roles, size_t list, const char *node, char *buf,
                               size_t size)

@@ -14,15 +14,13 @@
 struct roles {
     const struct rendezvous_config *config;
     struct roster *roster;
-    struct tasklist *list[RENDEZVOUS_CONFIG_MAX_LISTS]; /* one for the step, or one for each component */
+    /* One for the step, or one for each component; to be destroyed. */
+    struct tasklist *list[RENDEZVOUS_CONFIG_MAX_LISTS];
 };
 
-/* The configuration and the roster must live as long. -1 and err if a list is malformed; then clear it. */
+/* The configuration and the roster must live as long. -1 and err if a list is malformed. */
 int roles_parse (struct roles *roles, const struct rendezvous_config *config, struct roster *roster,
                  struct errtext *err);
-
-/* A zeroed one is empty. */
-void roles_clear (struct roles *roles);
 
 /*
  * Give every rank its role, which lives as long as `roles`, and its index. To be called whenever a rank

@@ -110,7 +110,7 @@ static json_t *_started (const struct rank *rank)
     _add_text (task, "interface", rank->chosen_interface);
     if (rank->log_dir) {
         snprintf (path, sizeof (path), "%s/%s", rank->log_dir,
-                  logdir_task_file (file, sizeof (file), rank->role, rank->index));
+                  logdir_task_file (file, sizeof (file), rank->role, rank->index, LOGDIR_OUTPUT));
         _add_text (task, "log", path);
     }
     return task;

@@ -71,7 +71,8 @@ void step_destroy (struct step *step)
     if (!step)
         return;
     roster_clear (&step->roster);
-    roles_clear (&step->roles);
+    for (size_t i = 0; i < RENDEZVOUS_CONFIG_MAX_LISTS; i++)
+        tasklist_destroy (step->roles.list[i]);
     dictionary_clear (&step->dictionary);
     processes_clear (&step->processes);
     free (step->numbers);

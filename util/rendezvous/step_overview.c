@@ -190,7 +190,7 @@ struct overview_rank step_overview_rank (const struct step_view *view, const str
         o.unheard = _unheard (view, rank);
     if (o.state == OVERVIEW_RANK_ENDED) {
         o.code = exit_report_code (&rank->end.report);
-        o.end = exit_report_describe (&rank->end.report, &room->end);
+        o.end = exit_report_describe (&rank->end.report, EXIT_REPORT_SENTENCE, &room->end);
     }
     return o;
 }

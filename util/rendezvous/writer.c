@@ -237,13 +237,14 @@ static bool _keep_dropped_line (struct writer *w)
     return true;
 }
 
-void writer_pump (struct writer *w)
+bool writer_pump (struct writer *w)
 {
     if (!w)
-        return;
+        return true;
     _take_answers (w);
     while (!w->dead && (_send_part (w, MSG_DONTWAIT) || _keep_dropped_line (w)))
         ;
+    return !w->dead;
 }
 
 void writer_put (struct writer *w, const char *text)
@@ -267,11 +268,6 @@ bool writer_is_busy (const struct writer *w)
 bool writer_keeps (const struct writer *w)
 {
     return w && !w->dead && w->begin < w->end;
-}
-
-bool writer_has_died (const struct writer *w)
-{
-    return w && w->dead;
 }
 
 bool writer_flush (struct writer *w)

@@ -48,17 +48,17 @@ void writer_put (struct writer *writer, const char *text);
 
 /* With all functions below: NULL has nothing to write, and is fine. */
 
-/* Give the child what it takes. To be called now and then while writer_is_busy (). Never blocks. */
-void writer_pump (struct writer *writer);
+/*
+ * Give the child what it takes. To be called now and then while writer_is_busy (). Never blocks. False if the
+ * child has ended too early.
+ */
+bool writer_pump (struct writer *writer);
 
 /* Something is not written yet. */
 bool writer_is_busy (const struct writer *writer);
 
 /* ... and not even with the child. */
 bool writer_keeps (const struct writer *writer);
-
-/* The child has ended too early. */
-bool writer_has_died (const struct writer *writer);
 
 /*
  * Wait until all is written. False if that takes more than two seconds; then do not wait again until

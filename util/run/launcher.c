@@ -20,12 +20,7 @@
 
 extern char **environ;
 
-static bool quiet;
-
-void launcher_be_quiet (void)
-{
-    quiet = true;
-}
+bool launcher_is_quiet;
 
 void launcher_use_own_programs (void)
 {
@@ -42,7 +37,7 @@ void launcher_say (bool error, const char *fmt, ...)
     char text[4096];
     va_list ap;
 
-    if (quiet && !error)
+    if (launcher_is_quiet && !error)
         return;
     va_start (ap, fmt);
     vsnprintf (text, sizeof (text), fmt, ap);

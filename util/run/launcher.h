@@ -6,8 +6,10 @@
 #ifndef TF_RUN_LAUNCHER_H
 #define TF_RUN_LAUNCHER_H
 
-/* From now on print errors only, as srun --quiet. */
-void launcher_be_quiet (void);
+#include <stdbool.h>
+
+/* Print errors only, as srun --quiet. */
+extern bool launcher_is_quiet;
 
 /*
  * Let a launch use the programs beside this one, wherever it was installed or copied to, if they are there;

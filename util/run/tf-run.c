@@ -372,8 +372,7 @@ static int _run (struct command *command, struct errtext *err)
     if (srun_words_parse (words, command->argc, command->argv, help, ask_srun_option, command->argv[0], err)
         < 0)
         return -1;
-    if (words->quiet)
-        launcher_be_quiet ();
+    launcher_is_quiet = words->quiet;
     rc = _use_options (words, command->of_job, err);
     /* It refuses what is wrong, and has the site's roles. */
     if (srun_help_has (help, option_table[OPTION_TASKS].name))

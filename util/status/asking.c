@@ -76,11 +76,11 @@ static bool _is_elsewhere (struct asked_job *job)
     _note (job, "%s", "no job step with --tf-tasks now");
     if (geteuid () != 0 && info->uid != geteuid ())
         _note (job, "%s", "it is another user's");
-    else if (job_is_over (info))
+    else if (info->phase == JOB_IS_OVER)
         _note (job, "it is over: %s (sacct -j %s)", info->state, info->name);
     else if (strcmp (info->state, "SUSPENDED") == 0 && !here)
         _note (job, "%s", "it is suspended, and answers when it is resumed");
-    else if (!job_runs (info))
+    else if (info->phase != JOB_RUNS)
         _note (job, "it does not run yet: %s", info->state);
     else if (here && info->batch)
         return false;

@@ -64,6 +64,30 @@ static bool _take_id (const char **line, uint32_t *id)
     return number_parse_id (id, text) == 0;
 }
 
+/* Words are separated by blanks. */
+static bool _is_one_of (const char *state, const char *words)
+{
+    const char *found = strstr (words, state);
+    size_t length = strlen (state);
+
+    while (found && ((found > words && found[-1] != ' ') || (found[length] && found[length] != ' ')))
+        found = strstr (found + 1, state);
+    return found;
+}
+
+/* All others may still run, or run again. `state` is not empty. */
+static void _set_phase (struct job_info *info)
+{
+    if (_is_one_of (info->state, "RUNNING SIGNALING SUSPENDED COMPLETING STOPPED"))
+        info->phase = JOB_RUNS;
+    else if (_is_one_of (info->state,
+                         "COMPLETED CANCELLED FAILED TIMEOUT NODE_FAIL PREEMPTED BOOT_FAIL DEADLINE "
+                         "OUT_OF_MEMORY REVOKED LAUNCH_FAILED RECONFIG_FAIL"))
+        info->phase = JOB_IS_OVER;
+    else
+        info->phase = JOB_WAITS;
+}
+
 /* NULL if it is another text. */
 static const char *_parse_line (struct job_info *info, const char *line)
 {
@@ -92,6 +116,7 @@ static const char *_parse_line (struct job_info *info, const char *line)
         info->host[0] = '\0';
     if (info->number == 0 || !has_user || !*info->state)
         return NULL;
+    _set_phase (info);
     return line + (*line == '\n');
 }
 
@@ -103,30 +128,6 @@ const char *jobs_parse (struct job_info *info, const char *text)
     while (!(next = _parse_line (info, text)) && *(text += strcspn (text, "\n")))
         text++;
     return next;
-}
-
-/* Words are separated by blanks. */
-static bool _is_one_of (const char *state, const char *words)
-{
-    const char *found = strstr (words, state);
-    size_t length = strlen (state);
-
-    while (found && ((found > words && found[-1] != ' ') || (found[length] && found[length] != ' ')))
-        found = strstr (found + 1, state);
-    return found;
-}
-
-bool job_runs (const struct job_info *job)
-{
-    return _is_one_of (job->state, "RUNNING SIGNALING SUSPENDED COMPLETING STOPPED");
-}
-
-/* All others, also those of a later Slurm, may still run, or run again. */
-bool job_is_over (const struct job_info *job)
-{
-    return _is_one_of (job->state,
-                       "COMPLETED CANCELLED FAILED TIMEOUT NODE_FAIL PREEMPTED BOOT_FAIL DEADLINE "
-                       "OUT_OF_MEMORY REVOKED LAUNCH_FAILED RECONFIG_FAIL");
 }
 
 static int _run (void *arg)

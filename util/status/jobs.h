@@ -21,6 +21,11 @@ struct job_info {
     uid_t uid;
     gid_t gid;
     char state[24]; /* "RUNNING" */
+    enum {
+        JOB_WAITS,      /* or Slurm is later than this program, and nothing is known of this state */
+        JOB_RUNS,       /* it has been started, and is not over */
+        JOB_IS_OVER,    /* it runs no more, and is not going to */
+    } phase;
     bool batch;
     /* Of the batch script; or, of salloc and srun, where that was called; "" before it starts. */
     char host[128];
@@ -35,11 +40,5 @@ const char *jobs_parse (struct job_info *info, const char *text);
  * this user's that are not over. Returns how many there are in *list, to be freed; -1 and err: squeue fails.
  */
 int jobs_find (struct job_info **list, const char *name, struct errtext *err);
-
-/* It has been started, and is not over. */
-bool job_runs (const struct job_info *job);
-
-/* It runs no more, and is not going to. */
-bool job_is_over (const struct job_info *job);
 
 #endif

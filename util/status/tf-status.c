@@ -254,7 +254,7 @@ static int _show (struct asking *asking)
 static bool _are_over (const struct asking *asking)
 {
     for (int i = 0; i < asking->count; i++)
-        if (!job_is_over (&asking->jobs[i].info))
+        if (asking->jobs[i].info.phase != JOB_IS_OVER)
             return false;
     return true;
 }

@@ -151,7 +151,7 @@ static enum uplink_event _take_goal (struct uplink *u, struct frame **fp)
         u->stable = deadline_in_ms (0);
         _set_connected (u);
     }
-    if (answer_is_in (*fp)) {
+    if (frame_has (*fp, ANSWER_KEY)) {
         frame_destroy (u->answer);
         u->answer = *fp;
         *fp = NULL;
