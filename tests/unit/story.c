@@ -143,11 +143,6 @@ static char *next_line (char **text)
     return start;
 }
 
-static bool is_printed (const char *text)
-{
-    return strncmp (text, "        ", 8) == 0;
-}
-
 static bool is_event (const char *text)
 {
     return strncmp (text, "    ", 4) == 0 && !strchr (" #", text[4]);
@@ -176,7 +171,7 @@ static int take_printed (char **text)
     int count = 0;
 
     expected_lines[0] = '\0';
-    while (is_printed (*text)) {
+    while (strncmp (*text, "        ", 8) == 0) { /* it is printed */
         const char *expected = next_line (text) + 8;
 
         assert_true (strlen (expected_lines) + strlen (expected) + 2 <= sizeof (expected_lines));

@@ -474,14 +474,13 @@ TEST (the_port_stays_reserved_with_a_low_limit_of_open_files)
 TEST (a_node_without_ipv6_uses_ipv4)
 {
     struct port *port;
-    int number, fd;
+    int fd;
 
     no_ipv6 = true;
     port = reserve (&any, 0);
-    number = port->number;
-    assert_false (can_bind ("0.0.0.0", number, 0));
+    assert_false (can_bind ("0.0.0.0", port->number, 0));
     assert_true ((fd = port_listen_on (port->number, NULL)) >= 0);
-    assert_int_equal (try_connect (number), 0);
+    assert_int_equal (try_connect (port->number), 0);
     close (fd);
     port_release (port);
     no_ipv6 = false;
