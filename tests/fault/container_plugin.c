@@ -139,14 +139,16 @@ static bool _goes_in (const char *variable)
 /* In its process. */
 static void _become_container (char *const task[], const char *hidden)
 {
-    static char torch[][40] = { "PYTORCH_VERSION=2.6.0", "MASTER_ADDR=192.0.2.1", "MASTER_PORT=61000",
-                                "WORLD_SIZE=99" };
+    static char torch[][40] = { "PYTORCH_VERSION=2.6.0", "MASTER_ADDR=192.0.2.1", "MASTER_PORT=61000", "" };
     char *env[MOST_VARIABLES + 1] = { NULL };
     int n = 0;
 
-    for (int i = 0; task[i] && n < MOST_VARIABLES - 4; i++)
+    for (int i = 0; task[i] && n < MOST_VARIABLES - 4; i++) {
         if (_goes_in (task[i]))
             env[n++] = task[i];
+        if (strncmp (task[i], "SLURM_NTASKS=", 13) == 0)
+            snprintf (torch[3], sizeof (torch[3]), "WORLD_SIZE=%.20s", task[i] + 13);
+    }
     for (int i = 0; strcmp (image, "torch") == 0 && i < 4; i++)
         env[n++] = torch[i];
     if (strcmp (image, "slow") == 0)

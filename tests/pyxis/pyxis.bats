@@ -75,6 +75,10 @@ after_test ()
     torch_variables
 }
 
+@test "pyxis: tasks that are no processes of PyTorch have no RANK in an image of PyTorch's" {
+    no_torch_variables
+}
+
 @test "pyxis: an image that is missing is reported as in a plain step" {
     missing_image
 }

@@ -167,6 +167,22 @@ torch_variables ()
         done)" ] || fail "a task has other variables"
 }
 
+# The only worker, an evaluator and an auxiliary task are no processes of PyTorch.
+no_torch_variables ()
+{
+    local -a container=("${torch[@]}")
+
+    run_inside 'echo "$SLURM_TF_ROLE $life ${RANK-}${LOCAL_RANK-}${WORLD_SIZE-}${MASTER_ADDR-}${MASTER_PORT-}"
+        [ "$SLURM_TF_ROLE.$life" != worker.0 ] || exit 3' -N2 -n3 --tf-tasks=worker,evaluator,+board --tf-restart=1,any
+    succeeds
+    [ "$(sort <<< "$output")" = $'board 0 \nevaluator 0 \nworker 0 \nworker 1 ' ] ||
+        fail "a task has variables of PyTorch's"
+    # The user's own stay, also if they count Slurm's tasks.
+    RANK=7 WORLD_SIZE=3 run --separate-stderr slurm srun -Q --export=ALL -N2 -n3 --tf-tasks=worker,evaluator,+board \
+        sh -c 'echo "$RANK $WORLD_SIZE"'
+    [ "$output" = $'7 3\n7 3\n7 3' ] || fail "a task lacks the user's variables"
+}
+
 # The other plugin's lines, and the code, are those of plain Slurm; ours name the task that has failed, and do not
 # say that something of ours is missing.
 missing_image ()

@@ -79,6 +79,10 @@ after_test ()
     torch_variables
 }
 
+@test "in a container: tasks that are no processes of PyTorch have no RANK in an image of PyTorch's" {
+    no_torch_variables
+}
+
 @test "in a container: an image that is missing is reported as in a plain step" {
     missing_image
 }

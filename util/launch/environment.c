@@ -16,6 +16,7 @@
 #include "addresses/interface.h"
 #include "common/address.h"
 #include "common/devices.h"
+#include "common/marks.h"
 #include "common/proxy.h"
 #include "common/variables.h"
 #include "launcher.h"
@@ -125,12 +126,35 @@ static int _set_watch (const struct watch_rule *watch, const char *notify)
     return additions_set ("PYTHONFAULTHANDLER", "1");
 }
 
-int environment_set (const struct client_answer *answer, int life, const char *error_file, const char *notify)
+/*
+ * In an image of PyTorch pyxis and enroot set these in each task, from Slurm's numbers. If the step has its
+ * own numbers, those are wrong, and a task that is no process of PyTorch would wait for others.
+ */
+static int _unset_numbers (const struct frame *answer, const char *users)
+{
+    static const char *const name[] = { "RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT" };
+    char *const *env = launcher_environment ();
+    int tasks = variable_number (env, "SLURM_NTASKS");
+    const char *value;
+
+    if (!frame_has (answer, "SLURM_PROCID") || frame_has (answer, "RANK") || tasks < 0
+        || variable_number (env, "WORLD_SIZE") != tasks)
+        return 0;
+    for (size_t i = 0; i < sizeof (name) / sizeof (name[0]); i++)
+        if ((value = variable_get (launcher_environment (), name[i]))
+            && marks_find (users, name[i], strlen (name[i]), value) != MARKS_SAME
+            && launcher_unset (name[i]) < 0)
+            return -1;
+    return 0;
+}
+
+int environment_set (const struct client_answer *answer, const char *users, int life, const char *error_file,
+                     const char *notify)
 {
     const char *hosts = answer->answer.proxy_exempt;
     char number[16];
 
-    if (hosts && _exempt_from_proxy (hosts) < 0)
+    if ((hosts && _exempt_from_proxy (hosts) < 0) || _unset_numbers (answer->frame, users) < 0)
         return -1;
     snprintf (number, sizeof (number), "%d", life);
     if ((life > 0 && additions_set ("SLURM_TF_RESTART", number) < 0) || _set_variables (answer, number) < 0

@@ -10,11 +10,11 @@
 #include "protocol/client.h"
 
 /*
- * Set the answer's variables, and what follows from them, for this life of the task. `error_file` is where
- * PyTorch is to write the exception that ended it, or NULL; `notify` is NOTIFY_SOCKET for a task that is
- * watched, or NULL. -1 if Slurm refuses one.
+ * Set the answer's variables, and what follows from them, for this life of the task. `users` has the marks of
+ * what the user has set (marks.h). `error_file` is where PyTorch is to write the exception that ended it, or
+ * NULL; `notify` is NOTIFY_SOCKET for a task that is watched, or NULL. -1 if Slurm refuses one.
  */
-int environment_set (const struct client_answer *answer, int life, const char *error_file,
+int environment_set (const struct client_answer *answer, const char *users, int life, const char *error_file,
                      const char *notify);
 
 /* Remove the launch's own variables: an srun in the task must not use them, nor the task see the

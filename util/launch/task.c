@@ -214,7 +214,9 @@ void task_begin (void)
     else if (answer->spare)
         _exit (0); /* without supervisors no task is restarted */
     if (_load_answer (&err) < 0
-        || environment_set (&prepared.answer, life, error_file, _or_null (prepared.watch.text)) < 0)
+        || environment_set (&prepared.answer, prepared.info.users, life, error_file,
+                            _or_null (prepared.watch.text))
+               < 0)
         task_abort (true, "%s: %s", r->node, err.text);
     if (answer->supervised) {
         snprintf (pid, sizeof (pid), "%d", (int)getpid ());
