@@ -28,7 +28,7 @@
 
 struct field {
     const char *key;
-    size_t offset;              /* of the member */
+    unsigned int offset;        /* of the member */
     enum field_type {
         FIELD_TEXT, /* const char *: at most `high` characters, exactly if it is `low`; 0: any */
         FIELD_CHARS, /* char[high + 1] */
@@ -50,7 +50,7 @@ struct field {
         FIELD_GIVEN, /* a number as FIELD_OPTIONAL, or a part, if the bool at `given` is true */
     } need;
     int low, high, absent;
-    size_t given;
+    unsigned int given;
     /* What its type needs: */
     union {
         const struct choice *const *words; /* those of an option: &option_table[...].words */

@@ -224,10 +224,18 @@ static bool _may_have_child (pid_t pid, pid_t except)
 /* Nearly always there are none, and then a look at all processes of the node, of each task, is saved. */
 bool descendants_leave_out (pid_t except)
 {
+    struct process *found;
+    size_t count = 0;
+
     if (!_may_have_child (getpid (), except) && !(except && _may_have_child (except, 0)))
         return false;
-    left_out = descendants_list (&left_out_count, except);
-    return left_out_count > 0;
+    if (!(found = descendants_list (&count, except)) || count == 0) {
+        free (found);
+        return false;
+    }
+    left_out = found;
+    left_out_count = count;
+    return true;
 }
 
 void descendants_look (bool *stopped, bool *busy, pid_t except)

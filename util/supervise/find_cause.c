@@ -26,15 +26,16 @@ enum place {
 /* clang-format off */
 static const struct pattern {
     unsigned int places;
-    const char *class;          /* of the exception, without its modules; NULL: any */
-    const char *words, *more;   /* both are there; NULL: nothing more */
+    /* No pointers, which each process would have to relocate. */
+    char class[24];             /* of the exception, without its modules; "": any */
+    char words[56], more[40];   /* both are there; "": nothing more */
     enum cause_kind kind;
 } patterns[] = {
     /* run: a list under ulimit -v; numpy.ones () */
-    { EXCEPTION, "MemoryError", NULL, NULL, CAUSE_MEMORY },
-    { EXCEPTION, "_ArrayMemoryError", "Unable to allocate ", NULL, CAUSE_MEMORY },
+    { EXCEPTION, "MemoryError", "", "", CAUSE_MEMORY },
+    { EXCEPTION, "_ArrayMemoryError", "Unable to allocate ", "", CAUSE_MEMORY },
     /* run: torch.empty () */
-    { EXCEPTION, "RuntimeError", "DefaultCPUAllocator: can't allocate memory", NULL, CAUSE_MEMORY },
+    { EXCEPTION, "RuntimeError", "DefaultCPUAllocator: can't allocate memory", "", CAUSE_MEMORY },
     /* run: tf.zeros (), and in a tf.function */
     { EXCEPTION, "ResourceExhaustedError", "OOM when allocating tensor", " by allocator mklcpu",
       CAUSE_MEMORY },
@@ -44,74 +45,74 @@ static const struct pattern {
     { EXCEPTION, "ResourceExhaustedError", "OOM when allocating tensor", " by allocator GPU_",
       CAUSE_DEVICE_MEMORY },
     /* run: jax.numpy.zeros (); github.com/google-deepmind/jaxline/issues/11; "Xla..." before JAX 0.5 */
-    { EXCEPTION, "JaxRuntimeError", "RESOURCE_EXHAUSTED: Out of memory", NULL, CAUSE_DEVICE_MEMORY },
-    { EXCEPTION, "XlaRuntimeError", "RESOURCE_EXHAUSTED: Out of memory", NULL, CAUSE_DEVICE_MEMORY },
+    { EXCEPTION, "JaxRuntimeError", "RESOURCE_EXHAUSTED: Out of memory", "", CAUSE_DEVICE_MEMORY },
+    { EXCEPTION, "XlaRuntimeError", "RESOURCE_EXHAUSTED: Out of memory", "", CAUSE_DEVICE_MEMORY },
     /* github.com/kingoflolz/mesh-transformer-jax/issues/209 */
-    { EXCEPTION, NULL, "RESOURCE_EXHAUSTED: Failed to allocate request for ", " on device ordinal ",
+    { EXCEPTION, "", "RESOURCE_EXHAUSTED: Failed to allocate request for ", " on device ordinal ",
       CAUSE_DEVICE_MEMORY },
     /* github.com/carolchenyx/MGFN./issues/35; before 1.13 github.com/singhsourabh/Resume-NER/issues/4 */
-    { EXCEPTION, "OutOfMemoryError", "CUDA out of memory.", NULL, CAUSE_DEVICE_MEMORY },
-    { EXCEPTION, "RuntimeError", "CUDA out of memory.", NULL, CAUSE_DEVICE_MEMORY },
+    { EXCEPTION, "OutOfMemoryError", "CUDA out of memory.", "", CAUSE_DEVICE_MEMORY },
+    { EXCEPTION, "RuntimeError", "CUDA out of memory.", "", CAUSE_DEVICE_MEMORY },
     /* not of PyTorch's allocator: github.com/deepbeepmeep/Wan2GP/issues/1083, taohan10200/IIM/issues/28 */
-    { EXCEPTION, NULL, "CUDA error: out of memory", NULL, CAUSE_DEVICE_MEMORY },
+    { EXCEPTION, "", "CUDA error: out of memory", "", CAUSE_DEVICE_MEMORY },
     /* with NCCL's text of CUDA's error; github.com/NVIDIA/nccl/issues/1410 has another error */
-    { EXCEPTION, NULL, "unhandled cuda error", "'out of memory'", CAUSE_DEVICE_MEMORY },
+    { EXCEPTION, "", "unhandled cuda error", "'out of memory'", CAUSE_DEVICE_MEMORY },
     /* run: std::vector */
-    { TERMINATE, NULL, "'std::bad_alloc'", NULL, CAUSE_MEMORY },
+    { TERMINATE, "", "'std::bad_alloc'", "", CAUSE_MEMORY },
 
     /* run: write (), Keras' save () and save_weights () */
-    { EXCEPTION, "OSError", "[Errno 28] ", NULL, CAUSE_SPACE },
+    { EXCEPTION, "OSError", "[Errno 28] ", "", CAUSE_SPACE },
     /* run: tf.train.Checkpoint */
-    { EXCEPTION, "ResourceExhaustedError", "; No space left on device", NULL, CAUSE_SPACE },
+    { EXCEPTION, "ResourceExhaustedError", "; No space left on device", "", CAUSE_SPACE },
     /* the same error of the kernel, errno (3) */
-    { EXCEPTION, "OSError", "[Errno 122] ", NULL, CAUSE_QUOTA },
-    { EXCEPTION, NULL, "; Disk quota exceeded", NULL, CAUSE_QUOTA },
+    { EXCEPTION, "OSError", "[Errno 122] ", "", CAUSE_QUOTA },
+    { EXCEPTION, "", "; Disk quota exceeded", "", CAUSE_QUOTA },
 
     /* run: bind () */
-    { EXCEPTION, "OSError", "[Errno 98] ", NULL, CAUSE_PORT_IN_USE },
+    { EXCEPTION, "OSError", "[Errno 98] ", "", CAUSE_PORT_IN_USE },
     /* run: init_process_group (); github.com/meta-pytorch/torchtune/issues/1025,
        vllm-project/vllm/issues/39015 */
     { EXCEPTION, "RuntimeError", "failed to listen on any", "(errno: 98 - ", CAUSE_PORT_IN_USE },
     { EXCEPTION, "DistNetworkError", "failed to listen on any", "(errno: 98 - ", CAUSE_PORT_IN_USE },
     { EXCEPTION, "DistNetworkError", "failed to listen on any", "name: EADDRINUSE", CAUSE_PORT_IN_USE },
     /* run: tf.distribute.Server; jax.distributed.initialize () */
-    { EXCEPTION, "UnknownError", "Could not start gRPC server", NULL, CAUSE_PORT },
-    { EXCEPTION, "JaxRuntimeError", "Failed to start RPC server", NULL, CAUSE_PORT },
+    { EXCEPTION, "UnknownError", "Could not start gRPC server", "", CAUSE_PORT },
+    { EXCEPTION, "JaxRuntimeError", "Failed to start RPC server", "", CAUSE_PORT },
 
     /* run: read (), tf.data.TFRecordDataset */
-    { EXCEPTION, "OSError", "[Errno 116] ", NULL, CAUSE_STALE },
-    { EXCEPTION, "AbortedError", "; Stale file handle", NULL, CAUSE_STALE },
+    { EXCEPTION, "OSError", "[Errno 116] ", "", CAUSE_STALE },
+    { EXCEPTION, "AbortedError", "; Stale file handle", "", CAUSE_STALE },
     /* run: write (), tf.train.Checkpoint */
-    { EXCEPTION, "OSError", "[Errno 5] ", NULL, CAUSE_IO },
-    { EXCEPTION, "UnknownError", "; Input/output error", NULL, CAUSE_IO },
+    { EXCEPTION, "OSError", "[Errno 5] ", "", CAUSE_IO },
+    { EXCEPTION, "UnknownError", "; Input/output error", "", CAUSE_IO },
 
     /* run: import of an extension; the same of ctypes; a program of C */
-    { EXCEPTION, "ImportError", ": cannot open shared object file", NULL, CAUSE_LIBRARY },
-    { EXCEPTION, "OSError", ": cannot open shared object file", NULL, CAUSE_LIBRARY },
+    { EXCEPTION, "ImportError", ": cannot open shared object file", "", CAUSE_LIBRARY },
+    { EXCEPTION, "OSError", ": cannot open shared object file", "", CAUSE_LIBRARY },
     /* run: import of PyTorch 2.11, whose CUDA libraries are missing */
-    { EXCEPTION, "ValueError", " not found in the system path ", NULL, CAUSE_LIBRARY },
-    { LOADER, NULL, ": error while loading shared libraries: ", ": cannot open shared object file",
+    { EXCEPTION, "ValueError", " not found in the system path ", "", CAUSE_LIBRARY },
+    { LOADER, "", ": error while loading shared libraries: ", ": cannot open shared object file",
       CAUSE_LIBRARY },
     /* run: import */
-    { EXCEPTION, "ModuleNotFoundError", "No module named '", NULL, CAUSE_MODULE },
+    { EXCEPTION, "ModuleNotFoundError", "No module named '", "", CAUSE_MODULE },
 
     /* run: init_process_group () */
     { EXCEPTION, "ValueError", " env:// rendezvous: environment variable ", " expected, but not set",
       CAUSE_VARIABLES },
 
     /* github.com/huggingface/trl/issues/4149 and jade-hpc-gpu/jade-hpc-gpu.github.io/issues/194 */
-    { EXCEPTION | TERMINATE, NULL, "CUDA error: uncorrectable ECC error encountered", NULL, CAUSE_GPU },
+    { EXCEPTION | TERMINATE, "", "CUDA error: uncorrectable ECC error encountered", "", CAUSE_GPU },
     /* github.com/nagadit/DeepFaceLab_Linux/issues/89 */
-    { EXCEPTION | FATAL, NULL, "CUDA_ERROR_ECC_UNCORRECTABLE: ", NULL, CAUSE_GPU },
+    { EXCEPTION | FATAL, "", "CUDA_ERROR_ECC_UNCORRECTABLE: ", "", CAUSE_GPU },
     /* github.com/rossumai/nvgpu/issues/6 */
-    { EXCEPTION, "NVMLError_GpuIsLost", "GPU is lost", NULL, CAUSE_GPU },
+    { EXCEPTION, "NVMLError_GpuIsLost", "GPU is lost", "", CAUSE_GPU },
 
     /* what cudaGetErrorString () says of a kernel: github.com/ModelTC/LightX2V/issues/480; of NCCL's thread
        InternLM/lmdeploy/issues/3258, JAX jax-ml/jax/issues/25002, Triton vllm-project/vllm/issues/17098 */
-    { EXCEPTION | TERMINATE, NULL, "an illegal memory access was encountered", NULL, CAUSE_KERNEL },
-    { EXCEPTION | TERMINATE, NULL, "device-side assert triggered", NULL, CAUSE_KERNEL },
-    { EXCEPTION | TERMINATE, NULL, "CUDA error: misaligned address", NULL, CAUSE_KERNEL },
-    { EXCEPTION | TERMINATE, NULL, "CUDA error: unspecified launch failure", NULL, CAUSE_KERNEL },
+    { EXCEPTION | TERMINATE, "", "an illegal memory access was encountered", "", CAUSE_KERNEL },
+    { EXCEPTION | TERMINATE, "", "device-side assert triggered", "", CAUSE_KERNEL },
+    { EXCEPTION | TERMINATE, "", "CUDA error: misaligned address", "", CAUSE_KERNEL },
+    { EXCEPTION | TERMINATE, "", "CUDA error: unspecified launch failure", "", CAUSE_KERNEL },
 };
 /* clang-format on */
 
@@ -158,14 +159,14 @@ static void _set_detail (struct cause *cause, const struct pattern *pattern, str
 {
     const char *at, *end;
 
-    if (!pattern->words || (cause->kind != CAUSE_LIBRARY && cause->kind != CAUSE_MODULE))
+    if (!*pattern->words || (cause->kind != CAUSE_LIBRARY && cause->kind != CAUSE_MODULE))
         return;
     at = end = text_find (words, pattern->words);
     if (cause->kind == CAUSE_MODULE) {
         at += strlen (pattern->words);
         for (end = at; end < words.end && *end != '\'' && *end != '\n';)
             end++;
-    } else if (pattern->more) {
+    } else if (*pattern->more) {
         at += strlen (pattern->words);
         end = text_find ((struct text){ at, words.end }, pattern->more);
     } else
@@ -182,8 +183,8 @@ static struct cause _match (enum place place, struct text words)
     for (size_t i = 0; i < sizeof (patterns) / sizeof (patterns[0]) && cause.kind == CAUSE_NONE; i++) {
         const struct pattern *p = &patterns[i];
 
-        if (!(p->places & place) || (p->class && !text_is (exception_class (words), p->class))
-            || (p->words && !text_find (words, p->words)) || (p->more && !text_find (words, p->more)))
+        if (!(p->places & place) || (*p->class && !text_is (exception_class (words), p->class))
+            || (*p->words && !text_find (words, p->words)) || (*p->more && !text_find (words, p->more)))
             continue;
         cause.kind = p->kind;
         _set_detail (&cause, p, words);

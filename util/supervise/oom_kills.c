@@ -5,13 +5,10 @@
 
 #include "oom_kills.h"
 
-#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-
-/* A cgroup's path, and what is around it. */
-#define MAX_PATH (PATH_MAX + 64)
 
 /* "cpu,memory": controllers that are mounted together. */
 static bool _has_memory (const char *controllers, size_t length)
@@ -30,22 +27,25 @@ static bool _has_memory (const char *controllers, size_t length)
 
 /*
  * The file for a line of /proc/self/cgroup: "4:memory:/slurm/uid_1/job_2/step_0/task_0" of cgroup v1, or
- * "0::/system.slice/slurmstepd.scope/job_2/step_0/user/task_0" of v2. False if there is none.
+ * "0::/system.slice/slurmstepd.scope/job_2/step_0/user/task_0" of v2; to be freed. NULL if there is none.
  */
-static bool _file (char *file, const char *mount, char *line)
+static char *_file (const char *mount, char *line)
 {
-    char *controllers = strchr (line, ':'), *path = NULL;
+    char *controllers = strchr (line, ':'), *path = NULL, *file;
+    int rc;
 
     line[strcspn (line, "\n")] = '\0';
     if (controllers)
         path = strchr (++controllers, ':');
     if (!path)
-        return false;
+        return NULL;
     if (path == controllers)
-        snprintf (file, MAX_PATH, "%s%s/memory.events", mount, path + 1);
+        rc = asprintf (&file, "%s%s/memory.events", mount, path + 1);
+    else if (_has_memory (controllers, (size_t)(path - controllers)))
+        rc = asprintf (&file, "%s/memory%s/memory.oom_control", mount, path + 1);
     else
-        snprintf (file, MAX_PATH, "%s/memory%s/memory.oom_control", mount, path + 1);
-    return path == controllers || _has_memory (controllers, (size_t)(path - controllers));
+        return NULL;
+    return rc < 0 ? NULL : file;
 }
 
 static int _read_count (const char *path)
@@ -63,15 +63,20 @@ static int _read_count (const char *path)
     return count;
 }
 
+/* A path may have PATH_MAX bytes; on the stack these would stay in this process' memory. */
 int oom_kills (const char *cgroup_file, const char *mount)
 {
     FILE *f = fopen (cgroup_file, "re");
-    char line[PATH_MAX], path[MAX_PATH];
+    char *line = NULL, *path;
+    size_t size = 0;
     int count = -1;
 
-    while (f && count < 0 && fgets (line, sizeof (line), f))
-        if (_file (path, mount, line))
+    while (f && count < 0 && getline (&line, &size, f) > 0)
+        if ((path = _file (mount, line))) {
             count = _read_count (path);
+            free (path);
+        }
+    free (line);
     if (f)
         fclose (f);
     return count;

@@ -858,7 +858,7 @@ static int _prepare (struct supervisor *s, struct errtext *err)
 
 int main (int argc, char *argv[])
 {
-    struct supervisor s = { .signal_fd = -1 };
+    static struct supervisor s; /* a page of it that is not used takes no memory */
     struct errtext err;
 
     if (version_is_wanted (argc, argv))

@@ -145,7 +145,7 @@ static bool _read_message (int fd, struct message *message)
 
 void watch_discard (const struct watch *w)
 {
-    struct message message;
+    static struct message message; /* not a page of the stack */
 
     for (int i = 0; w->fd >= 0 && i <= w->queue && _read_message (w->fd, &message); i++)
         ;
@@ -214,7 +214,7 @@ static void _take_message (struct watch *w, const char *bytes, size_t length)
 static void _read (struct watch *w)
 {
     int all = 0, others = 0;
-    struct message message;
+    static struct message message; /* not a page of the stack */
 
     if (w->fd < 0 || _time_ms () < w->read_ms + READ_PAUSE_MS)
         return;
