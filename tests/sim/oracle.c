@@ -188,6 +188,9 @@ bool oracle_is_harmless (const struct history *h, int number)
     for (int i = 0; i < plan->disturbances && !oracle_has_spares (plan); i++)
         limit = oracle_resets (plan->disturbance[i].kind) ? 20000 : limit;
 
+    /* design/failures.md: "the report does not arrive, I leave": 60 s, and an attempt each 30 s. */
+    if (d->kind == REJECT && oracle_has_spares (plan))
+        limit = moment_first (limit, 29000);
     if (oracle_is_lost_while_suspended (h))
         return false;
     if (oracle_resets (d->kind) || d->kind == SUSPEND)

@@ -474,7 +474,8 @@ const char *the_killed_are_told (const struct history *h)
 {
     const struct note *killed[MOST_RANKS] = { NULL };
 
-    if (h->plan->config.watch.seconds || oracle_began (h, oracle_is_any, NEVER))
+    /* A refused step is told for all of its tasks. */
+    if (h->plan->config.watch.seconds || oracle_began (h, oracle_is_any, NEVER) || oracle_is_refused (h))
         return NULL;
     EACH (note, h) {
         if (note->kind == BEGAN)
