@@ -115,8 +115,7 @@ struct members {
 /* A member that is lost; or that ended with 0, and is lost when all begin again, as there are no spares. */
 static bool _is_gone (const struct job *job, const struct place *p)
 {
-    return p->rank->lost
-           || (p->phase == PLACE_KEPT && job->run >= p->rank->away && job->config->lost_after == 0);
+    return p->rank->lost || (job->run >= p->rank->away && job->config->lost_after == 0);
 }
 
 static struct members _members (const struct job *job)
@@ -434,8 +433,7 @@ static void _note_first_to_fail (struct job *job, struct place *p)
 {
     const struct rank *first = job->gather.first;
 
-    if (p->duty.member && rank_last_place (first)->duty.member && exit_report_failed (&p->rank->end.report)
-        && _fails_before (p->rank, first))
+    if (exit_report_failed (&p->rank->end.report) && _fails_before (p->rank, first))
         job->gather.first = p->rank;
 }
 
@@ -547,7 +545,7 @@ void restarts_ask (struct job *job, int signal, int64_t at)
     EACH_PLACE (p, job) {
         place_forbid (p, PLACE_ASKED);
         /* Nodes are checked, and its program has not begun; before a requeue it need not. */
-        if (!job->asked_signal && place_waits (p) && p->life.number < 0 && job->requeue.saves == NEVER) {
+        if (place_waits (p) && p->life.number < 0 && job->requeue.saves == NEVER) {
             finish_note_end (job, p->rank, job->now, NULL, signal);
             p->rank->end.report = (struct exit_report){ .kind = EXIT_REPORT_SIGNAL, .number = signal };
         }
