@@ -93,10 +93,10 @@ sbom_is_valid ()
 # version, and its files in other places. A shallow clone lacks both.
 pack_released ()
 {
-    local commit=b5dc392f5903a4c657c011fcc2368e9d6351c07b           # 0.4.0
+    local commit=76303936d8cd5b6fee418c352e2dd04693da186e           # 0.5.0
 
     # Until the next release has its number.
-    ! grep -qF 'AC_INIT([spank-tf], [0.4.0])' "$top/configure.ac" || commit=db74b2c5cc482159b670b3abcf70ed4ff22b7077 # 0.3.0
+    ! grep -qF 'AC_INIT([spank-tf], [0.5.0])' "$top/configure.ac" || commit=b5dc392f5903a4c657c011fcc2368e9d6351c07b # 0.4.0
     git -C "$top" archive --format=tar.gz --prefix=spank-tf/ -o "$run/released.tar.gz" $commit
 }
 
