@@ -192,7 +192,8 @@ prints_not ()
 
 # With a batch script, Slurm kills the programs that it has left.
 @test "... a limit that has changed counts, and a program gets the event of the end before the requeue" {
-    printf '#!/bin/sh\n[ ! "$SLURM_RESTART_COUNT" ] && grep "\"end\"" && sleep 4 && touch %s/notified\n' "$work" > "$work/notify"
+    printf '#!/bin/sh\n[ ! "$SLURM_RESTART_COUNT" ] && grep "\"end\"" > %s/end && sleep 4 && touch %s/notified\n' "$work" "$work" \
+        > "$work/notify"
     chmod 755 "$work/notify"
     id=$(job later goes-on 2 -n2 -t 2 --tf-requeue=50 --tf-tasks=worker:2 --tf-notify="$work/notify")
     eventually 30 grep -q "begins" "$work/later.out" || fail "it does not begin"
@@ -200,6 +201,11 @@ prints_not ()
     ended "$id" FAILED 1
     prints later 'begins at step [1-9][0-9]* in run 2'
     [ -e "$work/notified" ] || fail "the program was killed"
+    # Which is no failure, as the example for syslog says it. Its module is another one.
+    run -0 /usr/bin/python3 -c 'import runpy, sys, types
+sys.modules["syslog"] = types.SimpleNamespace(openlog=lambda name: None, syslog=print)
+runpy.run_path(sys.argv[1])' "$tests/../contrib/notify/syslog" < "$work/end"
+    [[ $output == *": end of run 1, requeued" ]] || fail "the example for syslog"
 }
 
 # As a file on a file system that hangs: nothing of it is ever written.
