@@ -150,7 +150,7 @@ def print_step(tasks, kinds, launches):
 
 
 def print_end(stopped, plain, ours, target, memory):
-    """The end of a job, in milliseconds; memory is a list of (RSS, PSS) in KiB."""
+    """The end of a job, in milliseconds; memory is a list of (RSS, PSS, private pages) in KiB."""
     added = _medians_difference(ours, plain)
     low, high = interval([a - b for a, b in zip(ours, plain)])
     verdict = _against_target(low, high, target, len(ours))
@@ -158,9 +158,9 @@ def print_end(stopped, plain, ours, target, memory):
           f"  {f'{stopped} tasks are stopped':30}{statistics.median(ours):8.1f} ms  "
           f"{added:+.0f} ms [{low:+.0f} {high:+.0f}]  {verdict}")
     if memory:
-        rss, pss = (statistics.median(sizes) for sizes in zip(*memory))
+        rss, pss, private = (statistics.median(sizes) for sizes in zip(*memory))
         print(f"  memory of one tf-supervise: RSS {rss:.0f} KiB; PSS {pss:.0f} KiB, which counts "
-              f"a page shared\n  by N processes as 1/N of a page", flush=True)
+              f"a page shared\n  by N processes as 1/N of a page; {private:.0f} KiB that only it has", flush=True)
 
 
 def print_restarts(tasks, plain, failed, ended, target):
