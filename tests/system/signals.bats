@@ -392,6 +392,21 @@ tasks_end ()
     logs_end limited
 }
 
+set_kill_wait ()
+{
+    sed -i "s/^KillWait=.*/KillWait=$1/" "$SPANK_TF_CLUSTER/slurm.conf"
+    "$tests/cluster" run -- scontrol reconfigure
+}
+
+# With most types Slurm kills srun, and tf-rendezvous, as soon as the script has ended.
+@test "a batch job that is cancelled leaves its nodes when its programs have ended, and not after KillWait" {
+    set_kill_wait 60
+    submit_logged
+    slurm scancel "$job"
+    eventually 30 job_has_ended "$job" || fail "$(slurm squeue)"
+    set_kill_wait 5
+}
+
 # bats test_tags=core
 @test "Ctrl-C interrupts a step, which says where its logs are; none of its tasks is lost" {
     local program='trap "" INT; echo begins; while :; do sleep 0.1; done'

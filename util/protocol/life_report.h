@@ -15,8 +15,8 @@
 /* The number of the last life that a task can have. */
 #define LIFE_REPORT_MAX VALUE_MAX_TOTAL
 
-/* A supervisor reports an end within this time, in milliseconds. */
-#define LIFE_REPORT_MOST_AGO_MS 60000
+/* With spares, a supervisor that is cut off keeps its report for an hour, in milliseconds. */
+#define LIFE_REPORT_MOST_AGO_MS 3600000
 
 /* Has a program of the task ever listened on a port that others were told, in TF_CONFIG or MASTER_PORT? */
 enum address_use {

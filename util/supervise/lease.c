@@ -7,8 +7,9 @@
 
 #include "common/second.h"
 
-/* srun may have ended, and Slurm be about to end the step. */
+/* srun may have ended, and Slurm be about to end the step; or it does so, and its job waits for this task. */
 #define ALONE_MS 5000
+#define ALONE_ASKED_MS 1000
 /*
  * As long as the connection stands, the rendezvous is there, and answers as soon as it can. But one that was
  * stopped for good must not keep the task from its end.
@@ -54,7 +55,9 @@ int64_t lease_leave_at (const struct lease *l, bool answered)
     return _max (l->reported, l->link.heard) + (cut_off ? CUT_OFF_MS : answered ? NEXT_LIFE_MS : REPORT_MS);
 }
 
-int64_t lease_alone_at (const struct lease *l)
+int64_t lease_alone_at (const struct lease *l, bool asked)
 {
-    return l->link.stands || !l->link.refused ? LEASE_NEVER : l->link.heard + ALONE_MS;
+    if (l->link.stands || !l->link.refused)
+        return LEASE_NEVER;
+    return asked ? _max (l->reported, l->link.heard) + ALONE_ASKED_MS : l->link.heard + ALONE_MS;
 }

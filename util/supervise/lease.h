@@ -44,7 +44,8 @@ int64_t lease_leave_at (const struct lease *lease, bool answered);
 /*
  * The moment at which the rendezvous counts as ended, if nothing changes. From then on Slurm's signals are no
  * longer withheld from the task, because no goal would ask for them. NEVER while the connection stands.
+ * `asked`: Slurm has asked the task to end, and so, perhaps, srun; and it has ended.
  */
-int64_t lease_alone_at (const struct lease *lease);
+int64_t lease_alone_at (const struct lease *lease, bool asked);
 
 #endif

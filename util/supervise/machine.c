@@ -5,7 +5,6 @@
 
 #include "machine.h"
 
-#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -143,14 +142,12 @@ bool machine_can_restart (const struct machine *m)
 struct life_report machine_life (const struct machine *m, int64_t now)
 {
     bool can = machine_can_restart (m);
-    int64_t ago = now - m->ended;
+    int64_t ago = _min (now - m->ended, LIFE_REPORT_MOST_AGO_MS);
     struct life_report life = { .number = m->reports,
                                 .life = !can            ? -1
                                         : m->number < 0 ? 0
                                                         : m->number,
-                                .ago_ms = m->idle         ? 0
-                                          : ago < INT_MAX ? (int)ago
-                                                          : INT_MAX };
+                                .ago_ms = m->idle ? 0 : (int)ago };
 
     if (_may_have_another (m) && !can)
         life.cannot = m->cannot;
@@ -562,14 +559,17 @@ static void _leave_unasked (struct machine *m)
 static int64_t _lease_due (const struct machine *m)
 {
     int64_t due = lease_over_at (&m->lease);
+    bool asked = m->signals.slurms.number;
 
     /* Slurm ends the step, and the rendezvous, which may have died, would let it go. */
-    if (m->phase == MACHINE_ENDED && m->signals.slurms.number && lease_lost_since (&m->lease) != LEASE_NEVER)
+    if (m->phase == MACHINE_ENDED && asked && lease_lost_since (&m->lease) != LEASE_NEVER)
         return m->now;
-    if (m->phase == MACHINE_ENDED)
-        return _min (due, lease_leave_at (&m->lease, _end_is_known (m)));
+    if (m->phase == MACHINE_ENDED) {
+        due = _min (due, lease_leave_at (&m->lease, _end_is_known (m)));
+        return asked ? _min (due, lease_alone_at (&m->lease, true)) : due;
+    }
     if (m->phase == MACHINE_RUNS && (m->signals.withheld || _may_say_alone (m)))
-        due = _min (due, lease_alone_at (&m->lease));
+        due = _min (due, lease_alone_at (&m->lease, false));
     return due;
 }
 
@@ -758,7 +758,7 @@ static bool _is_for_others (const struct machine *m, const struct signal *signal
 
 void machine_signal (struct machine *m, int64_t now, const struct signal *signal)
 {
-    bool needed = m->phase == MACHINE_RUNS && now < lease_alone_at (&m->lease);
+    bool needed = m->phase == MACHINE_RUNS && now < lease_alone_at (&m->lease, false);
 
     _advance (m, now);
     if (_is_for_others (m, signal))
