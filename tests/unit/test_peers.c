@@ -21,7 +21,7 @@ static void closes_one_that_another_process_has (void (*do_close) (struct peers 
     assert_int_equal (fcntl (listener, F_SETFL, O_NONBLOCK), 0);
     assert_int_equal (peers_init (&peers, listener), 0);
     task = connected_to (port);
-    peers_accept (&peers, 1);
+    peers_accept (&peers, 1, 1024);
     assert_non_null (peers.oldest);
     assert_int_equal (write (task, "a frame", 7), 7);
     assert_int_equal (epoll_wait (peers.epoll, &event, 1, 1000), 1);

@@ -5,6 +5,7 @@
 
 #include "registration.h"
 
+#include <limits.h>
 #include <string.h>
 
 #include "fields.h"
@@ -55,7 +56,7 @@ static const struct field row[] = {
     FIELD ("GPUS", gpus, NUMBER, FIELD_OPTIONAL, 1, REGISTRATION_MAX_GPUS),
     FIELD ("ERROR", error, TEXT, FIELD_OPTIONAL),
     FIELD ("SUPERVISOR_ERROR", supervisor_error, TEXT, FIELD_OPTIONAL),
-    FIELD ("LOG_DIR", log_dir, TEXT, FIELD_OPTIONAL),
+    FIELD ("LOG_DIR", log_dir, TEXT, FIELD_OPTIONAL, 0, PATH_MAX - 1),
     FIELD ("LOG_DIR_PRIVATE", log_dir_private, FLAG, FIELD_OPTIONAL),
     FIELD ("PROXIED", proxied, FLAG, FIELD_OPTIONAL),
     FIELD ("USERS", users, TEXT, FIELD_OPTIONAL),

@@ -142,10 +142,10 @@ const char *end_text_traceback (const struct rank *rank, char *buf, size_t size)
 /*
  * "worker 1 (n2) printed a traceback at 14:02:11: "ValueError: NaN"; its log is /scratch/worker1.log;
  * first failure: ", of one that was printed before the first failure, and did not end its task, as far as
- * is known. Returns its length.
+ * is known.
  */
-static int _describe_traceback (const struct roster *roster, const struct rank *failed, char *buf,
-                                size_t size)
+static void _describe_traceback (const struct roster *roster, const struct rank *failed, char *buf,
+                                 size_t size)
 {
     const struct rank *rank = tracebacks_first (roster->rank, roster->tasks, failed);
     const struct failure_text *failure = failed->end.failure;
@@ -154,9 +154,10 @@ static int _describe_traceback (const struct roster *roster, const struct rank *
 
     if (!rank || !rank->log_dir
         || (rank == failed && failure && strcmp (failure->text, rank->traceback.text) == 0))
-        return snprintf (buf, size, "%s", first);
-    return snprintf (buf, size, "%s (%s) printed a traceback %s; %s", cluster_table_role (rank, role),
-                     rank->node, end_text_traceback (rank, text, sizeof (text)), first);
+        snprintf (buf, size, "%s", first);
+    else
+        snprintf (buf, size, "%s (%s) printed a traceback %s; %s", cluster_table_role (rank, role),
+                  rank->node, end_text_traceback (rank, text, sizeof (text)), first);
 }
 
 const char *end_text_failure (const struct roster *roster, char *buf, size_t size)
@@ -165,20 +166,19 @@ const char *end_text_failure (const struct roster *roster, char *buf, size_t siz
     char role[CLUSTER_TABLE_ROLE_SIZE], at[32], saved[64];
     const struct failure_text *failure;
     struct exit_report_text room;
-    int used;
 
     if (!rank)
         return NULL;
     failure = rank->end.failure;
-    used = _describe_traceback (roster, rank, buf, size);
-    used += snprintf (buf + used, size - (size_t)used, "%s (%s) at %s, %s", cluster_table_role (rank, role),
-                      rank->node, wall_clock_print (traceback_failed_at (rank), at, sizeof (at)),
-                      ends_has_saved (&rank->end) ? end_text_saved (&rank->end.report, saved, sizeof (saved))
-                                                  : _how (rank, false, &room));
+    _describe_traceback (roster, rank, buf, size);
+    snprintf (buf + strlen (buf), size - strlen (buf), "%s (%s) at %s, %s", cluster_table_role (rank, role),
+              rank->node, wall_clock_print (traceback_failed_at (rank), at, sizeof (at)),
+              ends_has_saved (&rank->end) ? end_text_saved (&rank->end.report, saved, sizeof (saved))
+                                          : _how (rank, false, &room));
     if (failure && failure->cause.kind != CAUSE_NONE)
-        used += snprintf (buf + used, size - (size_t)used, ": %s%s", cause_text[failure->cause.kind],
-                          failure->cause.detail);
-    end_text_log (rank, buf + used, size - (size_t)used);
+        snprintf (buf + strlen (buf), size - strlen (buf), ": %s%s", cause_text[failure->cause.kind],
+                  failure->cause.detail);
+    end_text_log (rank, buf + strlen (buf), size - strlen (buf));
     if (rank_works (rank) && !ends_has_saved (&rank->end))
         _add_early (buf + strlen (buf), size - strlen (buf), roster, rank);
     return buf;

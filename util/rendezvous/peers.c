@@ -52,7 +52,7 @@ void peers_watch_fd (const struct peers *peers, int fd)
     epoll_ctl (peers->epoll, EPOLL_CTL_ADD, fd, &event);
 }
 
-static bool _accept_one (struct peers *peers, int missing)
+static bool _accept_one (struct peers *peers, int most)
 {
     struct sockaddr_storage from = { 0 };
     socklen_t length = sizeof (from);
@@ -80,16 +80,18 @@ static bool _accept_one (struct peers *peers, int missing)
     peer->older = peers->newest;
     *(peers->newest ? &peers->newest->newer : &peers->oldest) = peer;
     peers->newest = peer;
-    if (++peers->unauthenticated > MAX_UNAUTHENTICATED + missing)
+    if (++peers->unauthenticated > most)
         peer_close (peers, peers->oldest);
     event.data.ptr = peer;
     epoll_ctl (peers->epoll, EPOLL_CTL_ADD, fd, &event);
     return true;
 }
 
-void peers_accept (struct peers *peers, int missing)
+void peers_accept (struct peers *peers, int missing, int room)
 {
-    for (int i = 0; i < MAX_ACCEPTS && _accept_one (peers, missing); i++)
+    int most = MAX_UNAUTHENTICATED + missing < room ? MAX_UNAUTHENTICATED + missing : room;
+
+    for (int i = 0; i < MAX_ACCEPTS && _accept_one (peers, most); i++)
         ;
 }
 

@@ -64,9 +64,9 @@ void peers_watch_fd (const struct peers *peers, int fd);
 
 /*
  * Accept a bounded number of connections. Besides the `missing` ranks, only a few stay
- * unauthenticated at a time: the oldest one is closed for the next.
+ * unauthenticated at a time, and not more than there is `room` for: the oldest one is closed for the next.
  */
-void peers_accept (struct peers *peers, int missing);
+void peers_accept (struct peers *peers, int missing, int room);
 
 /* A connection has shown the token. An earlier connection of the same rank is closed. */
 void peer_set_rank (struct peers *peers, struct peer *peer, struct rank *rank, enum peer_state state);

@@ -22,6 +22,8 @@
 
 /* Descriptors besides the connections of ranks. */
 #define SERVER_OWN_FILES 32
+/* ... of which strangers get none of so many, so that master.log and other programs find some. */
+#define SERVER_KEPT_FILES 24
 
 struct job;
 struct journal;

@@ -107,6 +107,16 @@ static bool _srun_has_ended (void)
     return recv (SRUN_FD, &byte, 1, MSG_DONTWAIT) == 0;
 }
 
+static void _accept (struct server *server)
+{
+    const struct roster *roster = step_roster (server->step);
+    int connected = 0;
+
+    EACH_RANK (rank, roster)
+        connected += rank->peer != NULL;
+    peers_accept (&server->peers, roster_missing (roster), server->limit - SERVER_KEPT_FILES - connected);
+}
+
 static void _run (struct server *server)
 {
     struct epoll_event event[64];
@@ -129,7 +139,7 @@ static void _run (struct server *server)
             else if (_srun_has_ended ())
                 return;
             else
-                peers_accept (&server->peers, roster_missing (step_roster (server->step)));
+                _accept (server);
         }
         peers_free_closed (&server->peers);
         _check_time (server);
