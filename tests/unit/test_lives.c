@@ -65,7 +65,7 @@ TEST (a_check_that_is_given_up_has_no_report_in_any_later_life)
     checks_init (&checks, "files");
     order_check (&checks, 1);
     checks_begin (&checks, &lives, 0);
-    assert_true (checks_kill (&checks, 0) && checks_finish (&checks, false, 0));
+    assert_true (checks_kill (&checks, false, 0) && checks_finish (&checks, false, 0));
     assert_int_equal (checks.report.number, 1);
     order_check (&checks, 2);
     for (int life = 0; life < 2; life++) {

@@ -123,6 +123,11 @@ void absence_end (struct job *job, struct rank *rank)
     /* Others that were cut off may need this time, too. */
     if (p && restarts_gather (job, p))
         job->gather.opens = moment_last (job->gather.opens, job->run + job->gather.pause * SECOND_MS);
+    /* It may be told only now what to check. */
+    if (rank->check.checks && job->preflight.until != NEVER)
+        job->preflight.until =
+            moment_last (job->preflight.until,
+                         job->run + (job->config->preflight.seconds + job->config->timeout) * SECOND_MS);
 }
 
 /* Losses. */

@@ -38,11 +38,11 @@ static struct rank *_checker (const struct job *job, const struct rank *of)
     return NULL;
 }
 
-/* One of each node. */
+/* One of each node. What the last checks have found stays until _judge_nodes (): it may not be told yet. */
 static void _choose_checkers (struct job *job)
 {
     EACH_RANK (r, job)
-        r->check = (struct check){ .checks = false };
+        r->check.checks = r->check.told = false;
     EACH_RANK (r, job)
         r->check.checks = _can_check (r) && !_checker (job, r);
 }
@@ -205,6 +205,7 @@ static void _compare_clocks (struct job *job)
 static void _judge_nodes (struct job *job)
 {
     EACH_RANK (r, job) {
+        r->check = (struct check){ .checks = r->check.checks };
         if (_is_checking (job, r))
             _set_finding (r, FOUND_SILENCE, job->config->preflight.seconds, 0);
         else if (r->check.checks && _has_checked (job, r)) {

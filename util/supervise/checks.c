@@ -181,12 +181,14 @@ void checks_cancel (struct checks *c)
     c->begun = c->order.number;
 }
 
-bool checks_kill (struct checks *c, int64_t now)
+bool checks_kill (struct checks *c, bool suspended, int64_t now)
 {
+    /* This process wakes at that time, unless it was stopped, as the check was: the job was suspended. */
+    bool renewed = suspended || c->suspended || now > c->due + SUSPENDED_MS;
     char text[64];
 
-    /* This process wakes at that time, unless it was stopped, as the check was: the job was suspended. */
-    if (c->pid > 0 && now > c->due + SUSPENDED_MS) {
+    c->suspended = suspended;
+    if (c->pid > 0 && renewed) {
         c->due = now + _seconds (c) * SECOND_MS;
         return false;
     }

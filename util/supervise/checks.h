@@ -23,6 +23,7 @@ struct checks {
     int output; /* what it prints; -1: none */
     int64_t due; /* when its time is over, or when to look again for what it has left */
     int64_t last; /* ... if it has ended: so long */
+    bool suspended; /* the job is, by the last look */
     bool ends; /* it has, or its time was over */
     bool clean; /* ... and it has left nothing: the check of a link starts no process */
     char line[FAILURE_TEXT_MAX + 64]; /* of its output, the present one */
@@ -47,8 +48,8 @@ void checks_read (struct checks *checks);
 /* A life begins: the check is given up, and has no report. The caller has killed it. */
 void checks_cancel (struct checks *checks);
 
-/* Its time is over. True if what it has started is to be killed now. */
-bool checks_kill (struct checks *checks, int64_t now);
+/* Its time, in which the job is not `suspended`, is over. True if what it has started is to be killed now. */
+bool checks_kill (struct checks *checks, bool suspended, int64_t now);
 
 /* The same has been done, and `left` says whether there is something left. True if there is a new report. */
 bool checks_finish (struct checks *checks, bool left, int64_t now);

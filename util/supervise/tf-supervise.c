@@ -661,7 +661,7 @@ static void _look_at_check (struct supervisor *s)
     bool left;
 
     checks_read (c);
-    if (checks_kill (c, _now ())) {
+    if (checks_kill (c, machine_is_suspended (&s->machine, _now ()), _now ())) {
         /* A look at all of /proc takes a while on a node with many processes. */
         if ((left = !c->clean && _has_descendants (s)))
             descendants_kill (_apart (s));
