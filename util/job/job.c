@@ -89,6 +89,7 @@ void job_launched (struct job *job, int64_t now, int64_t launch_ms)
         restarts_await_preflight (job);
     ledger_begin (job, launch_ms);
     job->requeue.ask = job->config->requeue > 0 ? now : NEVER;
+    job->requeue.asked = now;
 }
 
 /* Time. */
@@ -385,8 +386,12 @@ static void _cut_rank (struct job *job, struct rank *r, bool settled, int asked)
     struct place *p = r->place;
     bool ended = _is_at_its_end (r) || (!p && r->lost);
 
-    if (settled ? ended : !(p && place_runs (p)))
+    if (settled ? ended : !(p && place_runs (p))) {
+        /* It has never begun. */
+        if (r->end.nth == 0)
+            finish_note_end (job, r, job->now, NULL, 0);
         return;
+    }
     r->cut = !r->lost && _is_killed (r);
     if (r->away == NEVER)
         finish_note_end (job, r, job->now, NULL, 0);

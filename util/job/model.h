@@ -325,7 +325,8 @@ struct ledger {
 
 /* requeue.c */
 struct requeue {
-    int64_t ask; /* job->now when Slurm is to be asked; NEVER: it need not be, or is being asked */
+    int64_t ask; /* job->now when Slurm is to be asked; NEVER: it need not be, or is being asked, */
+    int64_t asked; /* ... since then */
     int64_t end; /* job->now when the job's time is over, as Slurm said last; NEVER: not known */
     bool far; /* that was more than --tf-requeue away */
     int told; /* the obstacles of which users know, as bits */

@@ -16,6 +16,8 @@
 /* Slurm is asked in each half of SECONDS, but not more often, nor less, than this. */
 #define ASK_LEAST_MS 10000
 #define ASK_MOST_MS 600000
+/* An answer that took longer is of a time before the job was suspended. */
+#define ANSWER_MS 60000
 
 _Static_assert ((int)LEDGER_ACCOUNTS == PAST_RUNS_ACCOUNTS, "past runs have the ledger's accounts");
 
@@ -43,6 +45,7 @@ void requeue_check (struct job *job)
     if (job->now < requeue_due (job))
         return;
     job->requeue.ask = NEVER;
+    job->requeue.asked = job->now;
     facts_add (&job->facts, FACT_ASKS_SLURM, NULL);
 }
 
@@ -86,6 +89,11 @@ void requeue_take (struct job *job, const struct slurm_job *answer)
 
     if (r->saves != NEVER || job->phase == JOB_FINISHES)
         return;
+    if (job->now - r->asked > ANSWER_MS) {
+        r->end = NEVER;
+        r->ask = job->now;
+        return;
+    }
     if (answer->obstacle != SLURM_JOB_SILENT && !r->known) {
         r->known = true;
         r->before = answer->runs;
@@ -156,11 +164,16 @@ static bool _counts (const struct job *job, const struct place *p)
     return _must_save (job, p) && (p->rank->end.at > job->requeue.saves || p->rank->cut);
 }
 
-/* Whenever that was. Not one that was asked to save before it had begun. */
+/* Not one that waited for its restart when the others were asked to save, or that had not begun. */
 static bool _ended_by_ps (const struct job *job)
 {
-    return job->requeue.saves != NEVER && job->finish.cause == FINISH_PS_FAILED
-           && job->finish.place->rank->end.report.kind != EXIT_REPORT_UNSTARTED;
+    const struct end *end;
+
+    if (job->requeue.saves == NEVER || job->finish.cause != FINISH_PS_FAILED)
+        return false;
+    end = &job->finish.place->rank->end;
+    return (end->at > job->requeue.saves || job->config->restart.times == 0)
+           && end->report.kind != EXIT_REPORT_UNSTARTED;
 }
 
 static const struct place *_unsaved (const struct job *job)

@@ -402,6 +402,7 @@ void requeuer_requeue (struct server *server, const struct fact *fact)
     struct requeuer *r = &server->requeuer;
     struct list_text list = { r->nodes, sizeof (r->nodes), ",", 0, 0, 0 };
 
+    r->nodes[0] = '\0';
     r->wanted = true;
     r->runs = *fact->runs;
     r->patience = deadline_in_ms (PATIENCE_MS);
@@ -411,7 +412,6 @@ void requeuer_requeue (struct server *server, const struct fact *fact)
     for (int i = 0; i < fact->count; i++)
         if (requeue_is_new_node (fact, i))
             list_text_add (&list, fact->ranks[i].rank->node);
-    list_text_end (&list);
 }
 
 bool requeuer_is_busy (const struct requeuer *r)
