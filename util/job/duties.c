@@ -13,8 +13,7 @@
 struct list {
     const struct place *chief;          /* or the master, or worker 0; or NULL */
     bool ps, has_chief;
-    bool only_evaluators;               /* in the cluster */
-    int members, awaited;
+    int members, awaited;               /* 0 members: only evaluators */
 };
 
 static bool _is_chief (const struct place *p)
@@ -33,15 +32,13 @@ static const struct place *_first (const struct job *job, enum rules_name kind)
 static struct list _list (const struct job *job)
 {
     const struct place *chief = _first (job, RULES_CHIEF);
-    struct list list = { .ps = _first (job, RULES_PS), .only_evaluators = true };
+    struct list list = { .ps = _first (job, RULES_PS) };
 
     chief = chief ? chief : _first (job, RULES_MASTER);
     list.chief = chief ? chief : _first (job, RULES_WORKER);
     list.has_chief = chief;
-    EACH_PLACE (p, job) {
+    EACH_PLACE (p, job)
         list.members += !place_is_apart (p);
-        list.only_evaluators = list.only_evaluators && place_is_apart (p);
-    }
     return list;
 }
 
@@ -63,7 +60,7 @@ static bool _awaits (const struct job *job, const struct list *list, const struc
     switch (p->beside ? FINISH_NOT : job->aim) {
         case FINISH_CHIEF: return p == list->chief;
         case FINISH_WORKERS: return _is_chief (p) || p->kind == RULES_WORKER;
-        case FINISH_OTHERS: return p->kind != RULES_EVALUATOR || list->only_evaluators;
+        case FINISH_OTHERS: return p->kind != RULES_EVALUATOR || list->members == 0;
         default: return false;
     }
 }
@@ -72,7 +69,7 @@ static bool _is_fatal (const struct job *job, const struct list *list, const str
 {
     if (job->config->stop != STOP_WHEN_AUTO)
         return false;
-    return p->kind == RULES_PS || (!list->ps && p->duty.awaited && !list->only_evaluators);
+    return p->kind == RULES_PS || (!list->ps && p->duty.awaited && list->members > 0);
 }
 
 static bool _only_serves (const struct list *list, const struct place *p)
