@@ -37,11 +37,11 @@ END
     cat >> "$work/train.py" <<'END'
 
 rank = os.environ["SLURM_PROCID"]
-
+pause = 1 if os.environ.get("SLOW") == rank else 0.1
 def train_step(step):
     if step == 10 and os.environ.get("DIES") == rank and "SLURM_TF_RESTART" not in os.environ:
         os.kill(os.getpid(), signal.SIGKILL)
-    time.sleep(1 if os.environ.get("SLOW") == rank else 0.1)
+    time.sleep(pause)
 
 def main():
     while os.environ["SLURM_TF_ROLE"] == "ps":
@@ -283,7 +283,7 @@ END
     [ "$(grep -c 'spank_tf: step .*lost\|error: spank_tf' "$work/out.$job" || true)" -eq 0 ] || fail "$(< "$work/out.$job")"
 }
 
-# listeners.py full|silent|liar UID COUNT JOB.STEP: as many listeners in the name of that user
+# listeners.py full|silent|liar|newer|late|fat UID COUNT JOB.STEP: as many listeners in the name of that user
 write_listeners ()
 {
     cat > "$work/listeners.py" <<'END'
@@ -296,6 +296,8 @@ def frame(version, *words):
 answers = frame(5, "JOB_STEP=" + step, "JOB_NAME=forged", "PHASE=ending", "ROWS=" + str(int(kind == "newer")))
 if kind == "newer":
     answers += frame(6, "RANK=0")
+if kind == "fat":
+    answers = frame(5, "JOB_STEP=" + step, "PHASE=ending", "ROWS=65535") + 20000 * frame(5, "RANK=0", "X=" + 8000 * "x")
 listeners, askers = [], []
 for i in range(int(count)):
     name = "\0spank_tf/overview/%s/%016x" % (uid, i)
@@ -310,10 +312,14 @@ for i in range(int(count)):
 print(kind, flush=True)
 while True:
     time.sleep(0.01)
-    for s in listeners if kind in ("liar", "newer") else []:
+    for s in listeners if kind not in ("full", "silent") else []:
         try:
             asker = s.accept()[0]
-            asker.send(answers)
+            if kind == "late":
+                time.sleep(4.5)
+                asker.close()
+                continue
+            asker.sendall(answers)
             askers.append(asker)
         except OSError:
             pass
@@ -340,12 +346,13 @@ END
     run -0 "$tests/cluster" run --on "$(node 1)" -- timeout 20 "$tf_status" "$job"
     [[ $output == *": training, "* && $output != *forged* ]] || fail "root: $output"
     [[ $output == *"user $(id -u "$other_user") answers for another user's job"* ]] || fail "root: $output"
-    for kind in silent newer; do
+    for kind in silent newer late fat; do
         pkill -KILL -u "$other_user"
         "$tests/cluster" run --on "$(node 1)" --user "$other_user" -- ./listeners.py $kind "$(id -u "$other_user")" 40 "$job.0" > "$work/$kind" &
         eventually 20 test -s "$work/$kind" || fail "$kind"
         run -0 "$tests/cluster" run --on "$(node 1)" -- timeout 30 "$tf_status" "$job"
         [[ $output == *": training, "* ]] || fail "root, $kind: $output"
+        [[ $kind != fat || $output == *"its answer is too long"* ]] || fail "$kind: $output"
     done
 }
 

@@ -204,7 +204,7 @@ TEST (another_user_gets_no_answer_but_root_does)
 
 TEST (a_listener_in_another_users_name_is_not_asked)
 {
-    struct reply_source other = { NOBODY, 1, 0 };
+    struct reply_source other = { NOBODY, 1, 0, 0 };
     struct sockaddr_un address;
     int fd = socket (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     struct reply reply;

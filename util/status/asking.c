@@ -175,9 +175,10 @@ static char *_read_round (struct asked_job *job, struct deadline deadline)
         free (next);
         next = relay_read (&job->relay, false, deadline);
     }
-    for (; next; next = relay_read (&job->relay, false, deadline_in_ms (0))) {
+    while (next) {
         free (text);
         text = next;
+        next = deadline_passed (deadline) ? NULL : relay_read (&job->relay, false, deadline_in_ms (0));
     }
     return text;
 }

@@ -24,8 +24,11 @@
 #define REPLY_MS 5000
 /* Between two attempts to connect, if too many others do. */
 #define AGAIN_MS 50
-/* So many of a user's in one round are enough for root. */
-#define MOST_FAULTS 2
+/* Root gives each user so much time in one round, and so much memory for an answer, and for all. */
+#define MOST_MS 10000
+#define MOST_BYTES ((size_t)64 * 1024 * 1024)
+/* ... each of which counts so much at least: Slurm is asked whose job that is. */
+#define LEAST_BYTES (MOST_BYTES / 256)
 
 /* Which there are. */
 
@@ -51,7 +54,7 @@ static bool _source (char *line, uid_t uid, struct reply_source *source)
 int reply_sources (const char *file, uid_t uid, struct reply_source **list, struct errtext *err)
 {
     FILE *f = fopen (file, "re");
-    struct reply_source source = { .faults = 0 };
+    struct reply_source source = { .ms = 0 };
     char *line = NULL;
     size_t size = 0;
     int count = 0;
@@ -109,7 +112,21 @@ static int _reserve (struct reply *reply, struct frame *overview, struct errtext
         return errtext_set (err, "%s", strerror (ENOMEM));
     /* gcc -fanalyzer is wrong: the same. */
     reply->frame[rows] = overview;
+    reply->bytes = rows * (sizeof (*reply->rank) + sizeof (*reply->frame));
     return 0;
+}
+
+static int _read_rank (struct reply *reply, int i, struct frame_reader *reader, int fd,
+                       struct deadline deadline, struct errtext *err)
+{
+    size_t length = 0;
+
+    if (_read_frame (reader, fd, deadline, &reply->frame[i], err) < 0
+        || fields_decode (&overview_rank_fields, &reply->rank[i], reply->frame[i], err) < 0)
+        return -1;
+    frame_bytes (reply->frame[i], 0, &length);
+    reply->bytes += length;
+    return reply->bytes > MOST_BYTES ? errtext_set (err, "its answer is too long") : 0;
 }
 
 static int _read_overview (struct reply *reply, struct frame_reader *reader, int fd, struct deadline deadline,
@@ -133,9 +150,7 @@ static int _read_reply (struct reply *reply, struct frame_reader *reader, int fd
 
     rc = _read_overview (reply, reader, fd, deadline, err);
     for (int i = 0; rc == 0 && i < reply->overview.rows; i++)
-        if (_read_frame (reader, fd, deadline, &reply->frame[i], err) < 0
-            || fields_decode (&overview_rank_fields, &reply->rank[i], reply->frame[i], err) < 0)
-            rc = -1;
+        rc = _read_rank (reply, i, reader, fd, deadline, err);
     if (rc < 0)
         reply_clear (reply);
     return rc;
@@ -239,15 +254,16 @@ bool wanted_is (const struct wanted *w, const struct overview *o)
 /* A user may answer for any job, and Slurm knows whose it is. True if Slurm does not answer. */
 static bool _is_owner (uid_t uid, const struct overview *o)
 {
+    size_t digits = strspn (o->job_step, "0123456789");
     char number[16];
     struct job_info *job;
     struct errtext err;
     bool is_owner;
     int found;
 
-    snprintf (number, sizeof (number), "%.*s", (int)strspn (o->job_step, "0123456789"), o->job_step);
-    if (!*number)
+    if (digits == 0 || digits >= sizeof (number))
         return false;
+    snprintf (number, sizeof (number), "%.*s", (int)digits, o->job_step);
     found = jobs_find (&job, number, &err);
     is_owner = found < 0;
     for (int i = 0; i < found && !is_owner; i++)
@@ -256,50 +272,70 @@ static bool _is_owner (uid_t uid, const struct overview *o)
     return is_owner;
 }
 
-/* A user may have sockets without end that do not answer. */
-static bool _is_given_up (const struct reply_source *list, int which)
+/* A user may have sockets without end, that answer late, or much. */
+static bool _is_used_up (uid_t uid, const struct reply_source *list, int asked)
 {
-    int faults = 0;
+    size_t bytes = 0;
+    int ms = 0;
 
-    for (int i = 0; i < which; i++)
-        faults += list[i].uid == list[which].uid ? list[i].faults : 0;
-    return faults >= MOST_FAULTS;
+    for (int i = 0; i < asked; i++)
+        if (list[i].uid == uid) {
+            ms += list[i].ms;
+            bytes += list[i].bytes;
+        }
+    return geteuid () == 0 && (ms >= MOST_MS || bytes >= MOST_BYTES);
 }
 
 static int _add (struct replies *replies, struct reply_source *source, const struct wanted *wanted,
                  struct deadline patience)
 {
     struct reply *reply = &replies->reply[replies->count];
-    struct deadline late = deadline_in_ms (REPLY_MS);
+    struct deadline used = deadline_in_ms (MOST_MS);
     struct errtext err;
+    int rc =
+        reply_ask (reply, source, wanted->job ? OVERVIEW_ASKS_RANKS : OVERVIEW_ASKS_STEP, patience, &err);
 
+    source->ms = MOST_MS - deadline_left_ms (used);
     /* One that has ended meanwhile, or does not answer, is not the one that is wanted, as far as is known. */
-    if (reply_ask (reply, source, wanted->job ? OVERVIEW_ASKS_RANKS : OVERVIEW_ASKS_STEP, patience, &err)
-        < 0) {
-        source->faults = deadline_passed (late);
+    if (rc < 0) {
         fprintf (stderr, "tf-status: a tf-rendezvous of this host: %s\n", err.text);
         return 0;
     }
-    if (wanted_is (wanted, &reply->overview)) {
-        if (geteuid () != 0 || _is_owner (source->uid, &reply->overview))
-            return 1;
-        source->faults = MOST_FAULTS;
-        fprintf (stderr, "tf-status: user %u answers for another user's job\n", source->uid);
+    if (!wanted_is (wanted, &reply->overview)) {
+        reply_clear (reply);
+        return 0;
     }
+    source->bytes = reply->bytes > LEAST_BYTES ? reply->bytes : LEAST_BYTES;
+    if (geteuid () != 0 || _is_owner (source->uid, &reply->overview))
+        return 1;
+    source->ms = MOST_MS;
+    fprintf (stderr, "tf-status: user %u answers for another user's job\n", source->uid);
     reply_clear (reply);
     return 0;
+}
+
+static void _ask_all (struct replies *replies, struct reply_source *list, int count,
+                      const struct wanted *wanted)
+{
+    struct deadline patience = deadline_in_ms (REPLY_MS);
+
+    for (struct reply_source *s = list; s < list + count; s++) {
+        if (_is_used_up (s->uid, list, (int)(s - list)))
+            continue;
+        replies->count += _add (replies, s, wanted, patience);
+        if (_is_used_up (s->uid, list, (int)(s - list) + 1))
+            fprintf (stderr, "tf-status: user %u: no more is asked on this host\n", s->uid);
+    }
 }
 
 int replies_ask (struct replies *replies, const struct wanted *wanted, struct errtext *err)
 {
     struct reply_source *list;
     int count = reply_sources (NAMES_OF_SOCKETS, geteuid (), &list, err);
-    struct deadline patience = deadline_in_ms (REPLY_MS);
 
     *replies = (struct replies){ count < 0 ? NULL : calloc ((size_t)count + 1, sizeof (*replies->reply)), 0 };
-    for (int i = 0; i < count && list && replies->reply; i++)
-        if (geteuid () != 0 || !_is_given_up (list, i))
-            replies->count += _add (replies, &list[i], wanted, patience);
+    if (list && replies->reply)
+        _ask_all (replies, list, count, wanted);
     free (list);
     if (count >= 0 && !replies->reply)
         return errtext_set (err, "%s", strerror (ENOMEM));

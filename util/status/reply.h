@@ -18,7 +18,8 @@
 struct reply_source {
     uid_t uid;
     uint64_t number;
-    int faults; /* after some of them root asks this user no more */
+    int ms; /* for the answer, */
+    size_t bytes; /* ... and in it: root asks a user until these are too many */
 };
 
 /*
@@ -38,6 +39,7 @@ struct reply {
     struct overview_rank *rank; /* overview.rows of them */
     struct stack *stack; /* likewise, after stacks_ask (); or NULL */
     struct frame **frame; /* their texts, and of the overview the last one */
+    size_t bytes; /* of all of that */
 };
 
 /*
