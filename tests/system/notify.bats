@@ -459,9 +459,10 @@ METRICS
         printf '%s%*s\n' "$valid" 60000 ''
     } | sends "$other_user"
     [ "$(collect)" = "$own" ] || fail "$(diff <(collect) - <<< "$own")"
-    for text in $(seq 1000); do
-        echo "${valid/7.0/$text.0}"
-    done | sends "$other_user"
+    # With more in it, as deep as a reader can read and no writer can write.
+    /usr/bin/python3 -c 'import sys
+for n in range(1, 1001):
+    print(sys.argv[1].replace("7.0", f"{n}.0")[:-1] + ",\"x\":" + n * "[" + n * "]" + "}")' "$valid" | sends "$other_user"
     [ "$(collect | grep -c "^spank_tf_nodes{.*user=\"$(id -u "$other_user")\"")" -eq 64 ] || fail "not the last 64 steps"
     [ "$(collect | grep "user=\"$(id -u "$user")\"")" = "$(grep "user=\"$(id -u "$user")\"" <<< "$own")" ] || fail "it is changed"
     collect | grep -qx 'node_textfile_scrape_error 0' || fail "$(cat "$BATS_TEST_TMPDIR/metrics")"

@@ -221,6 +221,8 @@ write_records ()
         name=$'\xff'" UserId=x($own) NodeList=ALL x"
         job=$("$tests/cluster" run --user "$who" -- sbatch --parsable -J "$name" -n1 -w "$(node 1)" -o /dev/null --wrap='sleep 100')
         seq 2000 | sed "s/.*/$own & $(node 3)/"
+        # As in a user namespace: nobody has these numbers.
+        seq 2000000001 2000001000 | sed "s/.*/& $job $(node 1)/"
         echo "$own $job ALL"
         echo "$own $job $(node 3)"
         echo "$own $job $(node 1)"
