@@ -282,6 +282,8 @@ SCRIPT
         srun -n1 --tf-tasks=worker touch started : -n1 --tf-tasks=none touch started
     refused 'srun: error: spank_tf: --tf-tasks: component 0 has "none" and component 1 has a list; give a list to both, or "none" to both' \
         srun -n1 --tf-tasks=none touch started : -n1 --tf-tasks-per-node=worker touch started
+    refused 'srun: error: spank_tf: --tf-tasks: component 1 has "none" and component 0 has the job'"'"'s list; give a list to both, or "none" to both' \
+        env SLURM_SPANK__SLURM_SPANK_OPTION_spank_tf_tf_tasks=worker:2 srun -n1 touch started : -n1 --tf-tasks=none touch started
 }
 
 @test "a list that does not fit its component is refused" {

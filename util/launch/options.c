@@ -163,9 +163,22 @@ static int _add_component_list (struct errtext *err)
     return 0;
 }
 
+static bool _has_jobs_list (void)
+{
+    const char *whole = state[OPTION_TASKS].inherited, *per_node = state[OPTION_TASKS_PER_NODE].inherited;
+
+    return (whole && !options_is_none (whole)) || (per_node && !options_is_none (per_node));
+}
+
 /* One list is for all components. If there are several, every component needs one. */
 static int _check_components (struct errtext *err)
 {
+    if (component_lists == 1 && component_list[0].component > 0 && options_is_none (component_list[0].value)
+        && _has_jobs_list ())
+        return errtext_set (err,
+                            "component %zu has \"none\" and component 0 has the job's list; give a list to "
+                            "both, or \"none\" to both",
+                            component_list[0].component);
     for (size_t i = 0; i < component_lists && component_lists > 1; i++) {
         size_t component = component_list[i].component;
         bool none = options_is_none (component_list[i].value);

@@ -292,7 +292,8 @@ struct frame *srun_config_encode (const struct srun_facts *facts, const struct c
         config.task.if_abandoned = options_value (OPTION_IF_ABANDONED);
     if (preflight_is_on (options_value (OPTION_PREFLIGHT)))
         config.task.preflight = options_value (OPTION_PREFLIGHT);
-    config.het_group = cmdline_find (&facts->options, &het_group_option);
+    if (!cmdline_has (&facts->line, ":"))
+        config.het_group = cmdline_find (&facts->options, &het_group_option);
     _set_append (&config, facts);
     _set_requeue (&config);
     if (strcmp (networks, NETLIST_ANY) != 0) {

@@ -52,6 +52,19 @@ const char *rank_names_gone (const struct roster *roster, char *buf, size_t size
     return list_text_end (&list);
 }
 
+/* In a heterogeneous step Slurm sorts the names of all nodes, and counts in the order of the components. */
+static int _index_of_node (const struct layout *layout, const struct rank *rank)
+{
+    int index = rank->node_index;
+
+    if (index < layout->nodes && strcmp (layout->node[index].name, rank->node) == 0)
+        return index;
+    for (int n = 0; n < layout->nodes; n++)
+        if (strcmp (layout->node[n].name, rank->node) == 0)
+            return n;
+    return index;
+}
+
 const char *rank_names_missing_nodes (const struct roster *roster, char *buf, size_t size)
 {
     static const char on[] = " (on ";
@@ -61,8 +74,8 @@ const char *rank_names_missing_nodes (const struct roster *roster, char *buf, si
     int *here = calloc ((size_t)layout->nodes + 1, sizeof (*here));
 
     EACH_RANK (rank, roster)
-        if (here && rank->launch == RANK_HERE && rank->node_index < layout->nodes)
-            here[rank->node_index]++;
+        if (here && rank->launch == RANK_HERE && _index_of_node (layout, rank) < layout->nodes)
+            here[_index_of_node (layout, rank)]++;
     for (int n = 0; here && n < layout->nodes; n++)
         if (here[n] < layout->node[n].tasks)
             list_text_add (&list, layout->node[n].name);
