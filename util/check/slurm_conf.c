@@ -5,6 +5,8 @@
 
 #include "slurm_conf.h"
 
+#include <errno.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,6 +30,8 @@ static const char *const place[] = {
 
 int slurm_conf_find (struct slurm_conf *conf, const char *given, struct errtext *err)
 {
+    char here[PATH_MAX] = "";
+
     if (!given)
         given = getenv ("SLURM_CONF");
     for (size_t i = 0; i < sizeof (place) / sizeof (place[0]) && !given; i++)
@@ -36,7 +40,11 @@ int slurm_conf_find (struct slurm_conf *conf, const char *given, struct errtext 
     if (!given)
         return errtext_set (err, "slurm.conf is not in /etc/slurm, and not in /run/slurm/conf, "
                                  "where slurmd puts it");
-    if (snprintf (conf->path, sizeof (conf->path), "%s", given) >= (int)sizeof (conf->path))
+    /* Owners are those of a whole path. */
+    if (*given != '/' && !getcwd (here, sizeof (here)))
+        return errtext_set (err, "%s: %s", given, strerror (errno));
+    if (snprintf (conf->path, sizeof (conf->path), "%s%s%s", here, *here ? "/" : "", given)
+        >= (int)sizeof (conf->path))
         return errtext_set (err, "the path of slurm.conf is too long");
     return 0;
 }

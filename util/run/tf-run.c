@@ -116,9 +116,13 @@ static void _forget_former (struct srun_words *words)
 
 static int _take_job_options (struct command *command, char *word[], int count, struct errtext *err)
 {
-    for (int i = 0; i < count;) {
-        int n = srun_words_take_option (&command->words, count, word, i, err);
+    struct errtext why;
 
+    for (int i = 0; i < count;) {
+        int n = srun_words_take_option (&command->words, count, word, i, &why);
+
+        if (n < 0)
+            return errtext_set (err, JOB_VARIABLE ": %s", why.text);
         if (n > 0)
             _forget_former (&command->words);
         else if (n == 0)
@@ -205,14 +209,16 @@ static int _execute (char **argv)
 /* As srun reads them: in each component the job's first. */
 static int _use_options (const struct srun_words *words, size_t of_job, struct errtext *err)
 {
+    struct errtext why;
+
     options_set_command (false, words->components > 1);
     for (size_t i = 0; i < of_job; i++)
         options_expect_inherited (words->option[i].option);
     for (size_t component = 0; component < words->components; component++) {
         for (size_t i = 0; i < words->options; i++)
             if ((i < of_job || words->option[i].component == component)
-                && options_take (words->option[i].option, words->option[i].value, err) < 0)
-                return -1;
+                && options_take (words->option[i].option, words->option[i].value, &why) < 0)
+                return errtext_set (err, "%s%s", i < of_job ? JOB_VARIABLE ": " : "", why.text);
         if (options_end_component (err) < 0)
             return -1;
     }
