@@ -93,9 +93,9 @@ TEST (the_nodes_of_missing_ranks_are_named)
     assert_int_equal (roster_set_size (&many, 65000), 0);
     layout_set (&many.layout, many.tasks, "n[1-16250]", "4(x16250)");
     for (int i = 0; i < 7; i++)
-        many.rank[i] = (struct rank){ .launch = RANK_HERE, .node = strdup (many.layout.node[i / 4].name) };
+        many.rank[i] = (struct rank){ .launch = RANK_HERE, .node = strdup (many.layout.node[i < 4].name) };
     assert_string_equal (rank_names_missing_nodes (&many, text, sizeof (text)),
-                         " (on n2, n3, n4, n5, n6, n7, n8, n9 and 16241 more)");
+                         " (on n1, n3, n4, n5, n6, n7, n8, n9 and 16241 more)");
     rank_names_missing (&many, text, sizeof (text));
     assert_string_equal (strstr (text, "rank 14"), "rank 14 and 64985 more");
     roster_clear (&many);
