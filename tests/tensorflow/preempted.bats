@@ -35,6 +35,8 @@ before_test ()
 after_test ()
 {
     slurm scancel --quiet --user "$user"
+    # A program that saves lives until KillWait, and Slurm looks for what is left in ever longer pauses.
+    eventually 30 no_job_left
     rm -f "$SPANK_TF_CLUSTER/work/over"
     nothing_left
 }
