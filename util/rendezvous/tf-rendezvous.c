@@ -112,8 +112,8 @@ static void _accept (struct server *server)
     const struct roster *roster = step_roster (server->step);
     int connected = 0;
 
-    EACH_RANK (rank, roster)
-        connected += rank->peer != NULL;
+    for (int i = 0; i < roster->tasks; i++)
+        connected += roster->rank[i].peer != NULL;
     peers_accept (&server->peers, roster_missing (roster), server->limit - SERVER_KEPT_FILES - connected);
 }
 
