@@ -184,11 +184,11 @@ void checks_cancel (struct checks *c)
 bool checks_kill (struct checks *c, bool suspended, int64_t now)
 {
     /* This process wakes at that time, unless it was stopped, as the check was: the job was suspended. */
-    bool renewed = suspended || c->suspended || now > c->due + SUSPENDED_MS;
+    bool renewed = c->pid > 0 && (suspended || c->suspended || now > c->due + SUSPENDED_MS);
     char text[64];
 
     c->suspended = suspended;
-    if (c->pid > 0 && renewed) {
+    if (renewed) {
         c->due = now + _seconds (c) * SECOND_MS;
         return false;
     }

@@ -552,7 +552,8 @@ static void _leave_unasked (struct machine *m)
 {
     bool owes = m->idle && !_end_is_known (m) && m->goal.code == GOAL_OWN_CODE;
 
-    _let_go (m, owes ? 1 : m->goal.code);
+    /* What Slurm ends keeps its code. */
+    _let_go (m, owes ? 1 : m->signals.slurms.number ? GOAL_OWN_CODE : m->goal.code);
 }
 
 /* When to look at the rendezvous. */
