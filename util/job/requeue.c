@@ -164,16 +164,11 @@ static bool _counts (const struct job *job, const struct place *p)
     return _must_save (job, p) && (p->rank->end.at > job->requeue.saves || p->rank->cut);
 }
 
-/* Not one that waited for its restart when the others were asked to save, or that had not begun. */
+/* Whenever that was. Not one that was asked to save before it had begun. */
 static bool _ended_by_ps (const struct job *job)
 {
-    const struct end *end;
-
-    if (job->requeue.saves == NEVER || job->finish.cause != FINISH_PS_FAILED)
-        return false;
-    end = &job->finish.place->rank->end;
-    return (end->at > job->requeue.saves || job->config->restart.times == 0)
-           && end->report.kind != EXIT_REPORT_UNSTARTED;
+    return job->requeue.saves != NEVER && job->finish.cause == FINISH_PS_FAILED
+           && job->finish.place->rank->end.report.kind != EXIT_REPORT_UNSTARTED;
 }
 
 static const struct place *_unsaved (const struct job *job)
