@@ -419,10 +419,8 @@ void job_cut (struct job *job, int64_t now)
         return;
     EACH_RANK (r, job)
         _cut_rank (job, r, settled, asked);
-    if (settled)
-        _tell_end (job);
-    else
-        _tell_last (job, FACT_CUT);
+    job->end_told = true;
+    _tell_last (job, settled ? FACT_ENDED : FACT_CUT);
 }
 
 /* Spares are not needed any more. */
