@@ -35,13 +35,6 @@ const char *tasks_are_asked_to_save_once (const struct history *h)
     return NULL;
 }
 
-static bool _is_saved (int status)
-{
-    int code = oracle_code (status);
-
-    return code == 0 || code == 42 || code == 128 + SIGTERM;
-}
-
 /* The same page: "A task that waits for a restart continues in the next run." */
 static bool _is_stopped (const struct history *h, const struct note *end)
 {
@@ -55,21 +48,27 @@ static bool _is_stopped (const struct history *h, const struct note *end)
 static bool _spoils (const struct history *h, const struct note *note)
 {
     const struct plan *plan = h->plan;
+    int code = oracle_code (note->status);
 
     if (note->place < 0 || !oracle_is_member (plan, note->place) || _is_stopped (h, note))
         return false;
     if (plan->kind[note->place] == RULES_PS)
         return note->status != 0;
-    return !oracle_serves (plan, note->place) && !_is_saved (note->status);
+    return !oracle_serves (plan, note->place) && code != 0 && code != 42 && code != 128 + SIGTERM;
 }
 
-/* The others have saved when a ps fails, or are about to: what is reported first decides. */
-static bool _may_be_over (const struct history *h, const struct note *note)
+/* The others have saved when a ps fails, or are about to: what srun was told first decides. */
+static bool _may_be_over (const struct history *h, const struct note *end)
 {
     const struct note *over = oracle_told (h, FACT_OVER);
 
-    return h->plan->kind[note->place] == RULES_PS && over
-           && note->at > over->at - NEAR_MS - 2 * h->plan->delay;
+    if (h->plan->kind[end->place] != RULES_PS || !over)
+        return false;
+    for (const struct note *note = end; note < over; note++)
+        if (note->kind == TOLD && note->rank == end->rank
+            && (note->number == FACT_REPORTED || note->number == FACT_LOST))
+            return false;
+    return true;
 }
 
 /*
