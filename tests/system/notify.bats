@@ -364,7 +364,7 @@ start_prometheus ()
 collect ()
 {
     "$tests/cluster" run -- journalctl --sync
-    "$tests/cluster" run -- env STATE_DIRECTORY="$SPANK_TF_CLUSTER/state" "$tests/../contrib/notify/prometheus-collector" "$textfile"
+    "$tests/cluster" run -- env STATE_DIRECTORY="$SPANK_TF_CLUSTER/state" "$tests/../contrib/notify/prometheus-collector" "$textfile" || return
     # Nothing else is left there.
     [ "$(ls -A "$textfile")" = spank_tf.prom ] || fail "$(ls -lA "$textfile")"
     scrape
