@@ -124,9 +124,11 @@ static struct srun_facts facts;
  */
 static void _add_options (void)
 {
+    static const struct cmdline_option het_group_option = { "--het-group", sizeof ("--het-group") - 1, 0 };
     static size_t begin;
     static bool no_kill;
     const struct cmdline *line = &facts.line;
+    const char *group;
     size_t end, next;
     struct cmdline own;
 
@@ -139,6 +141,10 @@ static void _add_options (void)
             _refuse (strerror (ENOMEM));
     no_kill = cmdline_no_kill (&own, "SLURM_NO_KILL", no_kill);
     facts.lacks_no_kill = facts.lacks_no_kill || !no_kill;
+    if ((group = cmdline_find (&own, &het_group_option))) {
+        facts.descends = facts.descends || atoi (group) < facts.group;
+        facts.group = atoi (group);
+    }
     for (next = end; next < line->count && strcmp (line->text[next], ":") != 0; next++)
         ;
     facts.has_later = next < line->count;

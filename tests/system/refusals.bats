@@ -277,6 +277,12 @@ SCRIPT
         srun -n1 --tf-tasks=ps touch started : -n1 touch started : -n1 --tf-tasks-per-node=worker touch started
 }
 
+# Slurm would give each the tasks of the other.
+@test "lists that are not in the order of --het-group are refused" {
+    refused 'srun: error: spank_tf: --tf-tasks: several lists are in the order of --het-group; write the component with its lowest number first' \
+        srun --het-group=1 -n1 --tf-tasks=ps touch started : --het-group=0 -n1 --tf-tasks=worker touch started
+}
+
 @test ""none" for some components only is refused" {
     refused 'srun: error: spank_tf: --tf-tasks: component 1 has "none" and component 0 has a list; give a list to both, or "none" to both' \
         srun -n1 --tf-tasks=worker touch started : -n1 --tf-tasks=none touch started

@@ -55,9 +55,21 @@ static int _check_notify (struct errtext *err)
     return srun_config_notify (err) || strcmp (options_value (OPTION_USER_NOTIFY), NOTIFY_NONE) == 0 ? 0 : -1;
 }
 
+/* Slurm numbers the tasks of a step by the group, whatever the command line's order is. */
+static int _check_order (const struct srun_facts *facts, struct errtext *err)
+{
+    enum option_id option;
+
+    if (!facts->descends || !options_list (1, &option))
+        return 0;
+    return errtext_set (err,
+                        "--tf-tasks: several lists are in the order of --het-group; write the component with "
+                        "its lowest number first");
+}
+
 int srun_checks_options (const struct srun_facts *facts, struct errtext *err)
 {
-    if (_check_restart (facts, err) < 0 || _check_spares (facts, err) < 0)
+    if (_check_order (facts, err) < 0 || _check_restart (facts, err) < 0 || _check_spares (facts, err) < 0)
         return -1;
     return _check_tee (err) < 0 || _check_notify (err) < 0 ? -1 : 0;
 }
