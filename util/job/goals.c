@@ -93,11 +93,21 @@ static bool _is_kept_for_wait (const struct job *job, const struct rank *rank)
     return !rank->place && job->config->wait > 0 && !work_is_over (job);
 }
 
+/* Its life was to begin, and may not have been told: all begin another one together, or none does. */
+static bool _is_withdrawn (const struct job *job, const struct rank *rank)
+{
+    const struct place *p = rank->place;
+
+    return (restarts_gather (job, p) || p->future == PLACE_CANNOT) && p->phase == PLACE_BEGINS
+           && rank->told.life < p->life.number;
+}
+
 /* For a restart of all; but one that does not only serve may end by itself before. */
 static bool _stops_to_gather (const struct job *job, const struct place *p)
 {
-    return restarts_gather (job, p) && place_is_alive (p)
-           && (p->duty.serves || job->run >= job->gather.patience);
+    return restarts_gather (job, p)
+               ? place_is_alive (p) && (p->duty.serves || job->run >= job->gather.patience)
+               : _is_withdrawn (job, p->rank);
 }
 
 static bool _stops (const struct job *job, const struct rank *rank)
@@ -107,12 +117,6 @@ static bool _stops (const struct job *job, const struct rank *rank)
     if (_is_over (rank))
         return rank->alive;
     return p && (finish_stops (job, p) || _stops_to_gather (job, p));
-}
-
-/* Its life was to begin, and may not have been told: all begin another one together. */
-static bool _is_withdrawn (const struct job *job, const struct rank *rank)
-{
-    return restarts_gather (job, rank->place) && rank->told.life < rank->place->life.number;
 }
 
 struct goal job_goal (const struct job *job, const struct rank *rank)
