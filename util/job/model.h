@@ -66,6 +66,7 @@ enum place_future {
     PLACE_LATE, /* the life would begin after the grace of the end */
     PLACE_ASKED, /* Slurm or the user asked the step to end */
     PLACE_DONE, /* the job's work is done */
+    PLACE_IN_NEXT_RUN, /* it waited for one when the tasks were asked to save */
 };
 
 /* How a rank's last life ended, and so its place's; of a spare that gets a place, how the lost rank's did. */

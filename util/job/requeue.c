@@ -164,11 +164,11 @@ static bool _counts (const struct job *job, const struct place *p)
     return _must_save (job, p) && (p->rank->end.at > job->requeue.saves || p->rank->cut);
 }
 
-/* Whenever that was. Not one that was asked to save before it had begun. */
+/* Whenever that was. */
 static bool _ended_by_ps (const struct job *job)
 {
     return job->requeue.saves != NEVER && job->finish.cause == FINISH_PS_FAILED
-           && job->finish.place->rank->end.report.kind != EXIT_REPORT_UNSTARTED;
+           && job->finish.place->future != PLACE_IN_NEXT_RUN;
 }
 
 static const struct place *_unsaved (const struct job *job)

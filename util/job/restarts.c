@@ -161,7 +161,8 @@ static enum decision _decision_of (enum place_future future)
         case PLACE_LATE: return DECISION_LATE;
         case PLACE_ASKED: return DECISION_ASKED;
         case PLACE_MAY_BEGIN:
-        case PLACE_DONE: break;
+        case PLACE_DONE:
+        case PLACE_IN_NEXT_RUN: break;
     }
     return DECISION_NONE;
 }
@@ -543,7 +544,7 @@ void restarts_ask (struct job *job, int signal, int64_t at)
 {
     job->finish.failure_over = NEVER;
     EACH_PLACE (p, job) {
-        place_forbid (p, PLACE_ASKED);
+        place_forbid (p, job->requeue.saves != NEVER && place_waits (p) ? PLACE_IN_NEXT_RUN : PLACE_ASKED);
         /* Nodes are checked, and its program has not begun; before a requeue it need not. */
         if (place_waits (p) && p->life.number < 0 && job->requeue.saves == NEVER) {
             finish_note_end (job, p->rank, job->now, NULL, signal);
