@@ -101,18 +101,6 @@ socklen_t address_sockaddr (const struct address *address, int port, struct sock
     return sizeof (*in6);
 }
 
-bool address_equal (const struct address *a, const struct address *b)
-{
-    return a->family == b->family && memcmp (a->bytes, b->bytes, a->family == AF_INET ? 4 : 16) == 0;
-}
-
-bool address_is_loopback (const struct address *address)
-{
-    if (address->family == AF_INET)
-        return address->bytes[0] == 127;
-    return memcmp (address->bytes, &in6addr_loopback, 16) == 0;
-}
-
 bool address_is_link_local (const struct address *address)
 {
     if (address->family == AF_INET)

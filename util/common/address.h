@@ -9,6 +9,7 @@
 
 #include <netinet/in.h>
 #include <stdbool.h>
+#include <string.h>
 #include <sys/socket.h>
 
 struct address {
@@ -36,8 +37,19 @@ int address_local (struct address *address, int fd);
 /* Fill in a sockaddr for connect () or bind (). Returns its length. */
 socklen_t address_sockaddr (const struct address *address, int port, struct sockaddr_storage *to);
 
-bool address_equal (const struct address *a, const struct address *b);
-bool address_is_loopback (const struct address *address);
+static inline bool address_equal (const struct address *a, const struct address *b)
+{
+    return a->family == b->family && memcmp (a->bytes, b->bytes, a->family == AF_INET ? 4 : 16) == 0;
+}
+
+static inline bool address_is_loopback (const struct address *address)
+{
+    static const struct in6_addr loopback = IN6ADDR_LOOPBACK_INIT;
+
+    return address->family == AF_INET ? address->bytes[0] == 127
+                                      : memcmp (address->bytes, &loopback, 16) == 0;
+}
+
 bool address_is_link_local (const struct address *address);
 
 /* Returns room->text: "10.0.0.1", "fd00::1", or "" if the address is not set. */
