@@ -5,9 +5,6 @@
 
 #include "ends.h"
 
-#include <string.h>
-#include <sys/socket.h>
-
 #include "place.h"
 #include "protocol/restart_rule.h"
 #include "tracebacks.h"
@@ -54,27 +51,13 @@ bool alone_counts (const struct rank *rank)
     return rank->place && !place_is_apart (rank->place);
 }
 
-static bool _is_loopback (const struct address *address)
-{
-    static const unsigned char six[16] = { [15] = 1 };
-
-    if (address->family == AF_INET)
-        return address->bytes[0] == 127;
-    return memcmp (address->bytes, six, sizeof (six)) == 0;
-}
-
-static bool _is_at (const struct address *a, const struct address *b)
-{
-    return a->family == b->family && memcmp (a->bytes, b->bytes, sizeof (a->bytes)) == 0;
-}
-
 bool alone_has_met (const struct rank *rank, int tasks, const struct life_peers *peers)
 {
     for (const struct address *peer = peers->address; peer < peers->address + peers->count; peer++) {
-        if (_is_loopback (peer))
+        if (address_is_loopback (peer))
             return true;
         for (int i = 0; i < tasks; i++)
-            if (_is_at (peer, &rank[i].address) || _is_at (peer, &rank[i].connected))
+            if (address_equal (peer, &rank[i].address) || address_equal (peer, &rank[i].connected))
                 return true;
     }
     return false;
