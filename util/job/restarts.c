@@ -503,7 +503,7 @@ static void _decide (struct job *job, struct place *p)
 
     if (_is_late (job))
         place_forbid (p, PLACE_LATE);
-    decision = job->config->restart.times ? _judge_failure (job, p) : DECISION_NONE;
+    decision = _judge_failure (job, p);
     if (decision == DECISION_ONE || decision == DECISION_ALL) {
         _restart (job, p, decision);
         return;
