@@ -237,7 +237,6 @@ static enum decision _judge_failure (const struct job *job, const struct place *
 {
     const struct exit_report *report = &p->rank->end.report;
     bool together = p->duty.member && (report->kind == EXIT_REPORT_HUNG || job->isolated);
-    struct members all;
 
     if (!exit_report_failed (report))
         return DECISION_NONE;
@@ -251,8 +250,7 @@ static enum decision _judge_failure (const struct job *job, const struct place *
         return _decision_of (p->future);
     if (budget_left (job) == 0 && !_is_paid (job, p))
         return DECISION_USED_UP;
-    all = _members (job);
-    if (!_is_possible (p, &all))
+    if (!p->duty.alone && _members (job).unable)
         return DECISION_CANNOT;
     /* The others of the cluster may hang because of it, or it because of them. */
     return p->duty.alone && !together ? DECISION_ONE : DECISION_ALL;
