@@ -299,8 +299,6 @@ static void _move_place (struct job *job, struct place *p, struct rank *spare)
     if (lost->away != NEVER)
         job->replaced_sign = moment_first (job->replaced_sign, lost->heard);
     ledger_fail (job, lost->away != NEVER ? job->now - lost->heard : 0);
-    if (job->phase != JOB_GATHERS)
-        _charge (job, p);
     spares_place (job, p, spare);
     p->rank->end.report = report_killed;
     p->phase = PLACE_WAITS;
@@ -308,8 +306,10 @@ static void _move_place (struct job *job, struct place *p, struct rank *spare)
     p->life.ago_ms = 0;
     p->life.due = NEVER;
     job->gather.everyone = true;
-    if (job->phase != JOB_GATHERS)
+    if (job->phase != JOB_GATHERS) {
+        _charge (job, p);
         _gather (job, lost);
+    }
 }
 
 /* Give its place to a spare, if that can be. All that get one together share a fact, which is NULL before. */
