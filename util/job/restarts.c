@@ -427,15 +427,6 @@ static bool _fails_before (const struct rank *a, const struct rank *b)
     return traceback_is_earlier (a, b);
 }
 
-/* Of those that gather: reports do not arrive in the order of the ends. */
-static void _note_first_to_fail (struct job *job, struct place *p)
-{
-    const struct rank *first = job->gather.first;
-
-    if (exit_report_failed (&p->rank->end.report) && _fails_before (p->rank, first))
-        job->gather.first = p->rank;
-}
-
 /* With the failure for which all gather. */
 bool restarts_fail_again (const struct job *job, const struct rank *rank)
 {
@@ -519,7 +510,9 @@ static void _join (struct job *job, struct place *p)
     job->gather.opens =
         moment_last (job->gather.opens, job->run + job->gather.pause * SECOND_MS - p->life.ago_ms);
     _wait (job, p);
-    _note_first_to_fail (job, p);
+    /* Reports do not arrive in the order of the ends. */
+    if (exit_report_failed (&p->rank->end.report) && _fails_before (p->rank, job->gather.first))
+        job->gather.first = p->rank;
 }
 
 void restarts_end (struct job *job, struct place *p)
