@@ -37,16 +37,15 @@ void finish_note_end (struct job *job, struct rank *rank, int64_t at, const stru
 /* Who is left. */
 
 struct left {
-    bool any, awaited, graced; /* one of these */
+    bool awaited, graced; /* one of these */
 };
 
 static struct left _left (const struct job *job)
 {
-    struct left left = { .any = false };
+    struct left left = { .awaited = false };
 
     EACH_PLACE (p, job)
         if (!place_has_ended (p)) {
-            left.any = true;
             left.awaited = left.awaited || p->duty.awaited;
             left.graced = left.graced || p->duty.graced;
         }
@@ -58,7 +57,7 @@ bool finish_stops (const struct job *job, const struct place *p)
     bool failed = job->finish.cause == FINISH_TASK_FAILED,
          failure_over = job->run >= job->finish.failure_over;
     bool grace_over = job->run >= job->finish.grace_over;
-    struct left left = { .any = false };
+    struct left left = { .awaited = false };
 
     if (job->phase != JOB_FINISHES || place_has_ended (p))
         return false;
@@ -249,7 +248,7 @@ void finish_end (struct job *job, struct place *p, enum place_phase phase, bool 
     cause = _cause (job, p);
     if (cause != FINISH_NOT)
         _finish (job, cause, cause == FINISH_WORKERS || cause == FINISH_OTHERS ? NULL : p);
-    else if (phase == PLACE_ENDED && !lost && _left (job).any)
+    else if (phase == PLACE_ENDED && !work_is_over (job))
         _tell_missed (job, p);
 }
 
