@@ -203,7 +203,6 @@ struct rank {
     char chosen_interface[IF_NAMESIZE]; /* its name; "" if it is not known */
 
     struct place *place; /* that it has; NULL: it is a spare, or was replaced */
-    struct place *lost_place; /* that a spare has taken from it, or NULL */
     struct rank *replaced_by, *replaces;
     bool released; /* it has no place, and needs none any more */
     bool left_out; /* of the job's next run (requeue.c): a spare has its place, and its node may be bad */

@@ -95,7 +95,9 @@ static inline bool rank_is_supervised (const struct rank *rank)
 /* Its place, or the one that it lost to a spare; or NULL. */
 static inline struct place *rank_last_place (const struct rank *rank)
 {
-    return rank->place ? rank->place : rank->lost_place;
+    while (rank->replaced_by)
+        rank = rank->replaced_by;
+    return rank->place;
 }
 
 /* The role and index that others know it by. */

@@ -76,7 +76,6 @@ void spares_place (struct job *job, struct place *p, struct rank *spare)
         finish_note_end (job, lost, job->now, NULL, 0);
     lost->away = lost->given_up = NEVER;
     lost->lost = false;
-    lost->lost_place = p;
     lost->released = true;
     lost->replaced_by = spare;
     lost->place = NULL;
