@@ -57,10 +57,10 @@ static enum finish_cause _aim (const struct job *job, const struct list *list)
 
 static bool _awaits (const struct job *job, const struct list *list, const struct place *p)
 {
-    switch (p->beside ? FINISH_NOT : job->aim) {
+    switch (job->aim) {
         case FINISH_CHIEF: return p == list->chief;
-        case FINISH_WORKERS: return _is_chief (p) || p->kind == RULES_WORKER;
-        case FINISH_OTHERS: return p->kind != RULES_EVALUATOR || list->members == 0;
+        case FINISH_WORKERS: return p->duty.works;
+        case FINISH_OTHERS: return !p->beside && (p->kind != RULES_EVALUATOR || list->members == 0);
         default: return false;
     }
 }
@@ -88,7 +88,7 @@ void duties_set (struct job *job)
         struct duty *d = &p->duty;
         bool leads = p->kind == RULES_PS || _is_chief (p);
 
-        d->works = !p->beside && (_is_chief (p) || p->kind == RULES_WORKER);
+        d->works = _is_chief (p) || p->kind == RULES_WORKER;
         d->member = list.members > 1 && !place_is_apart (p);
         d->alone = !d->member || (list.ps && !leads);
         d->awaited = _awaits (job, &list, p);
