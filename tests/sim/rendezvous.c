@@ -34,8 +34,6 @@ static void _init_rank (int i)
                                .port = 40000 + i,
                                .master_port = 50000 + i,
                                .role = plan_role (w.plan, i),
-                               .kind = w.plan->kind[i],
-                               .beside = w.plan->beside[i],
                                .index = i,
                                .link = LINK_UP };
     if (w.plan->kind[i] != RULES_SPARE) {

@@ -64,7 +64,7 @@ static void check_line (char *rest, int number)
     assert_int_equal (tasklist_assign (list, role, roster.tasks, "", "", NULL), 0);
     for (int i = 0; i < roster.tasks; i++) {
         rank[i].number = i;
-        roster_set_role (&rank[i], role[i]);
+        rank[i].role = role[i];
     }
     assert_int_equal (roster_set_places (&roster), 0);
     job = (struct job){

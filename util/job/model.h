@@ -196,8 +196,6 @@ struct rank {
     /* Of the task list. Its log file has this name, whatever place it gets. */
     const char *role; /* NULL before; lives as long as the step */
     int index;
-    enum rules_name kind; /* RULES_SPARE: it has no place at first */
-    bool beside;
 
     struct address address; /* for its peers */
     char chosen_interface[IF_NAMESIZE]; /* its name; "" if it is not known */

@@ -72,7 +72,7 @@ static int _assign_node (const struct roles *roles, size_t list, int first, int 
         return -1;
     for (int i = first; i < end; i++)
         if (rank[i].node_index == node_index)
-            roster_set_role (&rank[i], *role++);
+            rank[i].role = *role++;
     return 0;
 }
 
@@ -99,7 +99,7 @@ static int _assign_list (const struct roles *roles, size_t list, int first, int 
         rc = _assign_each_node (roles, list, first, first + tasks, role, err);
     else if ((rc = _expand_list (roles, list, role, tasks, NULL, err)) == 0)
         for (int i = 0; i < tasks; i++)
-            roster_set_role (&roles->roster->rank[first + i], role[i]);
+            roles->roster->rank[first + i].role = role[i];
     free (role);
     return rc;
 }

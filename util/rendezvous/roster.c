@@ -64,24 +64,21 @@ int roster_set_size (struct roster *roster, int tasks)
     return 0;
 }
 
-void roster_set_role (struct rank *rank, const char *role)
-{
-    rank->role = role;
-    rank->kind = rules_find (role);
-    rank->beside = beside_is (role);
-}
-
 int roster_set_places (struct roster *roster)
 {
     if (!(roster->place = calloc ((size_t)roster->tasks, sizeof (*roster->place))))
         return -1;
     EACH_RANK (rank, roster) {
-        if (rank->kind == RULES_SPARE)
+        enum rules_name kind = rules_find (rank->role);
+
+        if (kind == RULES_SPARE)
             continue;
         rank->place = &roster->place[roster->places++];
-        *rank->place = (struct place){
-            .role = rank->role, .index = rank->index, .kind = rank->kind, .beside = rank->beside, .rank = rank
-        };
+        *rank->place = (struct place){ .role = rank->role,
+                                       .index = rank->index,
+                                       .kind = kind,
+                                       .beside = beside_is (rank->role),
+                                       .rank = rank };
     }
     return 0;
 }

@@ -56,9 +56,6 @@ int roster_add (struct roster *roster, const struct registration *registration, 
 bool roster_is_home (const struct roster *roster, const struct rank *rank, const char *node,
                      const struct address *from);
 
-/* The role is not copied. */
-void roster_set_role (struct rank *rank, const char *role);
-
 /* All ranks have their roles: those that are not spares get places. -1 if there is no memory. */
 int roster_set_places (struct roster *roster);
 
