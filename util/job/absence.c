@@ -199,19 +199,18 @@ void absence_note_silence (struct job *job)
 {
     struct fact *unheard = NULL, *heard = NULL;
 
-    EACH_RANK (r, job) {
-        bool linked = r->link != LINK_NONE;
-
+    EACH_RANK (r, job)
         if (!rank_is_supervised (r)) {
             r->unheard = NEVER;
             r->unheard_told = false;
-        } else if (linked && r->silent && r->unheard == NEVER)
-            r->unheard = job->now - silence_long_ms (job->config->lost_after);
-        else if (linked && !r->silent && r->unheard_told)
+        } else if (r->link == LINK_NONE)
+            continue;
+        else if (r->silent)
+            r->unheard = moment_first (r->unheard, job->now - silence_long_ms (job->config->lost_after));
+        else if (r->unheard_told)
             _tell_node (job, heard = heard ? heard : facts_add (&job->facts, FACT_HEARD, NULL), r);
-        else if (linked && !r->silent)
+        else
             r->unheard = NEVER;
-    }
     EACH_RANK (r, job) {
         if (job->now < _silence_told_at (job, r))
             continue;
