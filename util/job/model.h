@@ -137,12 +137,11 @@ struct traceback {
     bool told; /* FACT_TRACEBACK has told it; once in a life */
 };
 
-/* What a check of a node has found (preflight.c): check_report's results, and what a comparison has shown. */
+/* What a check of a node has found (preflight.c): its own results, and what a comparison has shown. */
 enum finding {
     FOUND_NOTHING = CHECK_PASSED,
     FOUND_FILES = CHECK_FILES,
     FOUND_GPUS = CHECK_GPUS,
-    FOUND_LINK = CHECK_LINK,
     FOUND_PROGRAM = CHECK_PROGRAM,
     FOUND_UNABLE = CHECK_UNABLE,
     FOUND_CLOCK, /* it is `value` seconds ahead of the median, of which `expected` are allowed */

@@ -21,7 +21,6 @@ const char *preflight_text_item (const struct rank *rank)
         case FOUND_GPUS: return "gpus";
         case FOUND_CLOCK: return "clock";
         case FOUND_PROGRAM: return "program";
-        case FOUND_LINK:
         case FOUND_SLOW:
         case FOUND_UNREACHED: return "links";
         case FOUND_NOTHING:
