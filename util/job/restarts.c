@@ -127,7 +127,7 @@ static struct members _members (const struct job *job)
         if (!p->duty.member)
             continue;
         left = left || p->phase < PLACE_KEPT;
-        all.going += place_runs (p) || place_waits (p);
+        all.going += !place_has_ended (p);
         if (!all.final && (p->future != PLACE_MAY_BEGIN || p->phase == PLACE_ENDED))
             all.final = p;
         if (!all.unable && _is_gone (job, p))
@@ -147,7 +147,7 @@ static bool _is_possible (const struct place *p, const struct members *all)
 /* A member that ended with 0 is needed as long as another one may fail. */
 static bool _is_needed (const struct job *job, const struct place *p, const struct members *all)
 {
-    int others = all->going - (place_runs (p) || place_waits (p));
+    int others = all->going - !place_has_ended (p);
 
     return job->config->restart.times > 0 && p->duty.member && others > 0 && !all->final;
 }
