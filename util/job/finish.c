@@ -54,9 +54,8 @@ static struct left _left (const struct job *job)
 
 bool finish_stops (const struct job *job, const struct place *p)
 {
-    bool failed = job->finish.cause == FINISH_TASK_FAILED,
-         failure_over = job->run >= job->finish.failure_over;
-    bool grace_over = job->run >= job->finish.grace_over;
+    bool failed = job->finish.cause == FINISH_TASK_FAILED;
+    bool failure_over = job->run >= job->finish.failure_over, grace_over = job->run >= job->finish.grace_over;
     struct left left = { .awaited = false };
 
     if (job->phase != JOB_FINISHES || place_has_ended (p))
@@ -65,7 +64,7 @@ bool finish_stops (const struct job *job, const struct place *p)
     if (p->beside)
         left = _left (job);
     if (left.graced || (failed && left.awaited))
-        return grace_over && (!failed || failure_over);
+        return failed ? failure_over : grace_over;
     if (failed && p->duty.awaited)
         return failure_over;
     return !p->duty.graced || grace_over;
