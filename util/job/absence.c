@@ -34,12 +34,12 @@ static int64_t _return_ms (const struct job *job)
  * if it had been heard at the end of an outage of this host. A supervisor that closed its connection, and
  * does not come back, is dead.
  */
-static void _set_given_up (const struct job *job, struct rank *rank, int ms)
+static void _set_given_up (const struct job *job, struct rank *rank)
 {
     int64_t heard = moment_last (job->run - (job->now - rank->heard), job->back);
 
     rank->given_up = heard + silence_verdict_ms (job->config->lost_after);
-    if (ms == JOB_CLOSED_MS)
+    if (rank->absent_ms == JOB_CLOSED_MS)
         rank->given_up = moment_first (rank->given_up, rank->away);
     rank->given_up = moment_last (rank->given_up, job->run + ACCEPT_MS);
     rank->away = moment_last (rank->away, rank->given_up);
@@ -52,7 +52,7 @@ void absence_begin (struct job *job, struct rank *rank, int ms)
         return;
     rank->away = job->run + ms;
     if (job->config->lost_after > 0)
-        _set_given_up (job, rank, ms);
+        _set_given_up (job, rank);
 }
 
 /* All that are away may need so long, because this host, or the whole job, was away. NEVER stays. */
