@@ -156,18 +156,19 @@ static void _lose_rank (struct job *job, struct rank *rank)
 void absence_check (struct job *job)
 {
     struct fact *fact = NULL;
+    bool places = false;
 
     EACH_RANK (r, job) {
         if (!_is_overdue (job, r))
             continue;
         fact = fact ? fact : facts_add (&job->facts, FACT_LOST, NULL);
         fact->given_up = fact->given_up || (r->place && restarts_gather (job, r->place));
-        fact->places = fact->places || r->place;
+        places = places || r->place;
         fact_name (fact, r, job->tasks);
     }
     if (!fact)
         return;
-    fact->obstacle = spares_obstacle (job);
+    fact->obstacle = places ? spares_obstacle (job) : FACT_NO_OBSTACLE;
     fact->left = budget_left (job);
     EACH_RANK (r, job)
         if (_is_overdue (job, r))

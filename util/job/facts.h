@@ -98,7 +98,7 @@ enum fact_cause {
 
 /* Why a rank that is lost is not replaced. */
 enum fact_obstacle {
-    FACT_NO_OBSTACLE, /* or the step has no spares */
+    FACT_NO_OBSTACLE, /* or it has no place, or the step has no spares */
     FACT_NO_SPARE,
     FACT_NO_RESTART,
 };
@@ -145,7 +145,6 @@ struct fact {
 
     /* LOST */
     enum fact_obstacle obstacle;
-    bool places; /* one of them had a place */
 
     /* REPLACED */
     enum fact_cause because;

@@ -250,7 +250,7 @@ static void _lost (const struct narrator *n, const struct fact *fact)
         return;
     _say (n, ERROR,
           "these tasks are treated as lost, because there is no connection to their supervisors: %s%s%s",
-          _names (fact, RANK_NAMES_MOST, names, sizeof (names)), fact->places ? obstacle[fact->obstacle] : "",
+          _names (fact, RANK_NAMES_MOST, names, sizeof (names)), obstacle[fact->obstacle],
           !fact->given_up              ? ""
           : _has_any_begun (n->roster) ? "; the restart of all tasks is given up"
                                        : "; no task was started");
