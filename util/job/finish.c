@@ -188,10 +188,10 @@ static void _end_restarts (struct job *job)
     EACH_PLACE (p, job)
         if (!p->duty.graced && !(p->beside && graced))
             place_forbid (p, PLACE_DONE);
-        else if (p->phase == PLACE_WAITS && p->life.due > job->finish.grace_over)
-            place_forbid (p, PLACE_LATE);
         else if (job->gather.everyone)
             place_forbid (p, PLACE_CANNOT);
+        else if (p->phase == PLACE_WAITS && p->life.due > job->finish.grace_over)
+            place_forbid (p, PLACE_LATE);
 }
 
 static void _finish (struct job *job, enum finish_cause cause, struct place *p)

@@ -304,7 +304,6 @@ static void _move_place (struct job *job, struct place *p, struct rank *spare)
     p->phase = PLACE_WAITS;
     p->future = PLACE_MAY_BEGIN;
     p->life.ago_ms = 0;
-    p->life.due = NEVER;
     job->gather.everyone = true;
     if (job->phase != JOB_GATHERS) {
         _charge (job, p);
@@ -381,7 +380,6 @@ void restarts_await_preflight (struct job *job)
     EACH_PLACE (p, job) {
         p->phase = PLACE_WAITS;
         p->life.number = -1;
-        p->life.due = NEVER;
         p->rank->end.report = report_unstarted;
     }
 }
