@@ -155,7 +155,7 @@ int srun_side_prepare (const struct srun_facts *facts, struct errtext *err)
         case OPTIONS_ON: break;
     }
     /* A later component may have the value that one of this needs. */
-    if (!facts->has_later && srun_checks_options (facts, err) < 0)
+    if (!facts->has_later && (srun_checks_options (facts, err) < 0 || srun_checks_input (facts, err) < 0))
         return -1;
     if (_find_program (err) < 0 || _reserve_port (facts, err) < 0)
         return -1;
@@ -203,7 +203,7 @@ static int _start (const struct srun_facts *facts, const char *step, struct errt
 
 int srun_side_start (const struct srun_facts *facts, const char *step, struct errtext *err)
 {
-    int control = srun_checks_input (facts, err) < 0 ? -1 : _start (facts, step, err);
+    int control = _start (facts, step, err);
 
     if (control >= 0)
         srun_checks_say (facts);
