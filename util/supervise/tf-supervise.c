@@ -488,8 +488,9 @@ static void _serve_lives (struct supervisor *s)
         machine_cannot_begin (&s->machine, _now (), err.text);
     } else if (*s->machine.cannot)
         _end_lives (s);
-    _release_stdio (s);
+    /* What is said of a life that cannot begin goes to the task's stderr. */
     _perform_all (s);
+    _release_stdio (s);
 }
 
 /* By a child, because the file system may hang. */
