@@ -5,9 +5,6 @@
 
 #include "unanswered.h"
 
-#include <string.h>
-#include <sys/socket.h>
-
 /* Supervisors whose tasks began to connect at the same time tell of it within this time. */
 #define TOGETHER_MS 10000
 /* Attempts are counted, but not further than this: each takes a look at all ranks. */
@@ -16,8 +13,7 @@
 static bool _is_address (const struct rank *rank, const struct signs_address *to)
 {
     return (to->port == rank->port || to->port == rank->master_port)
-           && to->address.family == rank->address.family
-           && memcmp (to->address.bytes, rank->address.bytes, sizeof (rank->address.bytes)) == 0;
+           && address_equal (&to->address, &rank->address);
 }
 
 /* The rank that others know by this address; or NULL. */
