@@ -349,7 +349,7 @@ static bool _is_killed (const struct rank *rank)
 
 static bool _is_at_its_end (const struct rank *rank)
 {
-    return rank->place ? place_has_ended (rank->place) : rank->released;
+    return rank->lost || (rank->place ? place_has_ended (rank->place) : rank->released);
 }
 
 /* The signal by which Slurm or the user has asked a task to end, and so the step; or 0. */
@@ -373,7 +373,7 @@ static bool _is_settled (const struct job *job, int asked)
     bool any = asked;
 
     EACH_RANK (r, job) {
-        if (!_is_at_its_end (r) && !r->lost && r->away == NEVER && !r->asked)
+        if (!_is_at_its_end (r) && r->away == NEVER && !r->asked)
             return false;
         any = any || (_is_at_its_end (r) && !r->lost && !r->replaced_by);
     }
@@ -384,25 +384,23 @@ static bool _is_settled (const struct job *job, int asked)
 static void _cut_rank (struct job *job, struct rank *r, bool settled, int asked)
 {
     struct place *p = r->place;
-    bool ended = _is_at_its_end (r) || (!p && r->lost);
+    bool over = settled ? _is_at_its_end (r) : !(p && place_runs (p));
 
-    if (settled ? ended : !(p && place_runs (p))) {
-        /* It has never begun. */
-        if (r->end.nth == 0)
-            finish_note_end (job, r, job->now, NULL, 0);
-        return;
-    }
-    r->cut = !r->lost && _is_killed (r);
-    if (r->away == NEVER)
+    /* What is over may never have begun. What is not ends now, unless its connection ended before. */
+    if (over ? r->end.nth == 0 : r->away == NEVER)
         finish_note_end (job, r, job->now, NULL, 0);
-    if (r->cut)
+    if (over)
+        return;
+    r->cut = _is_killed (r);
+    r->lost = !r->cut;
+    if (r->cut) {
         r->end.asked_signal = asked;
-    r->alive = r->alive && !r->cut;
-    if (r->cut && p)
-        p->phase = PLACE_ENDED;
-    else if (r->cut)
-        r->released = true;
-    r->lost = r->lost || !r->cut;
+        r->alive = false;
+        if (p)
+            p->phase = PLACE_ENDED;
+        else
+            r->released = true;
+    }
     /* What is lost has not failed, as far as is known. */
     r->end.report = r->cut || settled ? report_killed : report_stopped;
 }
