@@ -231,14 +231,6 @@ static void _take_report (struct job *job, struct rank *rank, const struct statu
 
 /* Inputs. */
 
-static bool _is_any_asked (const struct job *job)
-{
-    EACH_RANK (r, job)
-        if (r->asked)
-            return true;
-    return job->asked_signal;
-}
-
 /* It is told once until all programs have survived it. */
 static void _note_asked (struct job *job, struct rank *rank, const struct life_report *life)
 {
@@ -247,7 +239,7 @@ static void _note_asked (struct job *job, struct rank *rank, const struct life_r
 
     rank->asked = life->asked_signal;
     if (had && !rank->asked && job->requeue.saves == NEVER)
-        job->asked_told = _is_any_asked (job);
+        job->asked_told = job_is_asked (job);
     if (!rank->asked || job->asked_told)
         return;
     job->asked_told = true;

@@ -55,6 +55,15 @@ static inline bool work_is_over (const struct job *job)
     return true;
 }
 
+/* Slurm or the user has asked a task that runs, or the step, to end. */
+static inline bool job_is_asked (const struct job *job)
+{
+    EACH_PLACE (p, job)
+        if (p->rank->asked)
+            return true;
+    return job->asked_signal;
+}
+
 /* Nothing begins for it any more. */
 static inline void place_forbid (struct place *p, enum place_future why)
 {

@@ -73,15 +73,6 @@ static void _save (struct job *job)
     restarts_ask (job, SIGTERM, 0);
 }
 
-/* Slurm or the user was first: requeue_decide () tells that if they save. */
-static bool _was_asked (const struct job *job)
-{
-    EACH_RANK (r, job)
-        if (r->place && r->asked)
-            return true;
-    return job->asked_signal;
-}
-
 void requeue_take (struct job *job, const struct slurm_job *answer)
 {
     struct requeue *r = &job->requeue;
@@ -115,7 +106,8 @@ void requeue_take (struct job *job, const struct slurm_job *answer)
         r->ask = moment_first (r->ask, r->end - before);
     } else if (!r->far)
         _tell_obstacle (job, SLURM_JOB_GOES_ON, left);
-    else if (!_was_asked (job))
+    /* Slurm or the user may be first: requeue_decide () tells that if they save. */
+    else if (!job_is_asked (job))
         _save (job);
 }
 
