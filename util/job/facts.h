@@ -106,8 +106,9 @@ enum fact_obstacle {
 /* Does the job go on in another run? */
 enum requeue_verdict {
     REQUEUE_NOT_ASKED, /* the tasks were not asked to save */
+    REQUEUE_ASKED, /* nor here: Slurm has asked them to end before that */
+    /* They were: */
     REQUEUE_GOES_ON,
-    REQUEUE_ASKED, /* no: Slurm has asked the tasks to end before that */
     REQUEUE_FAILED, /* the task of `rank` has not saved */
     REQUEUE_STUCK, /* the run has reached `step`, the one before `step_before` */
     REQUEUE_SHORT, /* it tells no steps, and lasted only `seconds` */
@@ -166,7 +167,6 @@ struct fact {
     enum requeue_verdict requeue;
     int step_before, wanted; /* REQUEUE_SHORT: as many seconds were needed */
     const struct past_runs *runs;
-    bool saves; /* ENDED: the tasks had been asked to save */
 
     /* ENDED, CUT: it is complete. AGAIN: what the restart has cost until now, in milliseconds. */
     const struct ledger *ledger;

@@ -314,7 +314,6 @@ static void _tell_last (struct job *job, enum fact_kind kind)
     finish_name_killed (job, fact);
     if (kind == FACT_CUT)
         return;
-    fact->saves = job->requeue.saves != NEVER;
     fact->requeue = requeue_verdict (job);
     fact->cause = job->finish.cause;
     fact->learnt = watchdog_learn (job);

@@ -651,7 +651,8 @@ static void _ended (const struct narrator *n, const struct fact *fact)
     char text[END_TEXT_FAILURE_SIZE];
     const struct rank *first = ends_first_to_fail (roster->rank, roster->tasks);
     /* Tasks that were asked to save end as that asks them. */
-    const char *cancelled = fact->saves ? NULL : _how_asked (roster);
+    bool saves = fact->requeue >= REQUEUE_GOES_ON;
+    const char *cancelled = saves ? NULL : _how_asked (roster);
     bool none = _none_has_started (roster);
     bool saved = first && ends_has_saved (&first->end);
     bool alone = c->ask_alone && !cancelled && alone_is_likely (roster->rank, roster->tasks);
@@ -672,7 +673,7 @@ static void _ended (const struct narrator *n, const struct fact *fact)
     if (cancelled)
         console_say ("spank_tf: %s%s", step_name (n->step), cancelled);
     else if (fact->cause == FINISH_REFUSED
-             || (fact->saves && (saved || ends_are_cancelled (roster->rank, roster->tasks))))
+             || (saves && (saved || ends_are_cancelled (roster->rank, roster->tasks))))
         failure = NULL; /* what there is to say has been printed */
     else if (fact->waited > 0 && first && first->cut)
         _waited (n, fact);
