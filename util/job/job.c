@@ -375,7 +375,7 @@ static bool _is_settled (const struct job *job, int asked)
 static void _cut_rank (struct job *job, struct rank *r, bool settled, int asked)
 {
     struct place *p = r->place;
-    bool over = settled ? _is_at_its_end (r) : !(p && place_runs (p));
+    bool over = settled ? _is_at_its_end (r) : !rank_runs (r);
 
     /* What is over may never have begun. What is not ends now, unless its connection ended before. */
     if (over ? r->end.nth == 0 : r->away == NEVER)

@@ -36,9 +36,8 @@ void ledger_step (struct job *job, const struct rank *rank, const struct signs *
 {
     struct ledger *l = &job->ledger;
 
-    const struct place *p = rank->place;
-
-    if (signs->step == 0 || !p || !p->duty.works || signs->life != p->life.number || !place_runs (p))
+    if (signs->step == 0 || !rank_works (rank) || !rank_runs (rank)
+        || signs->life != rank->place->life.number)
         return;
     l->says = true;
     if (l->first == 0 && !_stands (l->account))

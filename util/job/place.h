@@ -128,6 +128,12 @@ static inline int rank_restarts (const struct rank *rank)
     return life < 0 ? 0 : life;
 }
 
+/* A process of its place's life runs, or may begin to. */
+static inline bool rank_runs (const struct rank *rank)
+{
+    return rank->place && place_runs (rank->place);
+}
+
 /* Its work is watched under --tf-watchdog. */
 static inline bool rank_works (const struct rank *rank)
 {

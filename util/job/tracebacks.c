@@ -80,7 +80,7 @@ void tracebacks_tell_first (struct job *job, const struct rank *failed)
 
 void tracebacks_take (struct job *job, struct rank *rank, const struct signs *signs)
 {
-    if (!rank->place || !place_runs (rank->place) || signs->life != rank->place->life.number)
+    if (!rank_runs (rank) || signs->life != rank->place->life.number)
         return;
     if (strcmp (rank->traceback.text, signs->traceback) != 0)
         rank->traceback.at = job->now - signs->traceback_ms;
@@ -92,7 +92,7 @@ void tracebacks_take (struct job *job, struct rank *rank, const struct signs *si
 
 static int64_t _tells_at (const struct job *job, const struct rank *rank)
 {
-    bool awaited = rank->place && place_runs (rank->place) && _has_traceback (rank) && !rank->traceback.told;
+    bool awaited = rank_runs (rank) && _has_traceback (rank) && !rank->traceback.told;
 
     return awaited && !job->suspended ? rank->traceback.at + AGE_MS : NEVER;
 }

@@ -36,20 +36,15 @@
 
 /* Ranks that have a place. */
 
-static bool _runs (const struct rank *rank)
-{
-    return rank->place && place_runs (rank->place);
-}
-
 static bool _is_hung (const struct rank *rank)
 {
-    return _runs (rank) && rank->watch.hung;
+    return rank_runs (rank) && rank->watch.hung;
 }
 
 /* Nothing may be sent into the middle of a new answer. */
 static bool _is_reachable (const struct rank *rank)
 {
-    return _runs (rank) && rank->link == LINK_UP;
+    return rank_runs (rank) && rank->link == LINK_UP;
 }
 
 /* What is known is of the life that runs. */
@@ -123,7 +118,7 @@ static int64_t _silent_ms (const struct job *job, const struct rank *rank)
 /* What is to end gives no signs: it saves, or does not end, which its grace deals with. */
 static bool _is_to_move (const struct job *job, const struct rank *rank)
 {
-    return _runs (rank) && !finish_stops (job, rank->place) && !restarts_gather (job, rank->place);
+    return rank_runs (rank) && !finish_stops (job, rank->place) && !restarts_gather (job, rank->place);
 }
 
 static bool _is_sign_overdue (const struct job *job, const struct rank *rank, enum signs_source source)
@@ -284,7 +279,7 @@ static void _describe_silence (const struct job *job, struct fact *fact)
             fact_name (fact, rank, job->tasks);
         if (hung && _has_signs (rank) && rank->watch.signs.silent_ms / SECOND_MS > fact->seconds)
             fact->seconds = (int)(rank->watch.signs.silent_ms / SECOND_MS);
-        if (rank == fact->ranks[0].rank || !_runs (rank) || !_has_signs (rank))
+        if (rank == fact->ranks[0].rank || !rank_runs (rank) || !_has_signs (rank))
             continue;
         fact->moving += !hung;
         fact->others += hung;
