@@ -215,7 +215,7 @@ static bool _is_before (const struct rank *one, const struct rank *other, int64_
     if (a->stopped != b->stopped)
         return a->stopped;
     if (!_has_signs (one) || !_has_signs (other))
-        return _has_signs (one) && !_has_signs (other);
+        return _has_signs (one);
     if (_sign_ms (one) - first < SAME_MS && _sign_ms (other) - first < SAME_MS) {
         if (a->messages != b->messages)
             return a->messages < b->messages;
