@@ -135,8 +135,8 @@ static void _note_status (struct job *job, struct rank *rank, const struct statu
 
     rank->heard = job->now;
     rank->suspended = signs->suspended;
-    job->budget.start_ms =
-        signs->started_ms > job->budget.start_ms ? signs->started_ms : job->budget.start_ms;
+    if (signs->started_ms > job->budget.start_ms)
+        job->budget.start_ms = signs->started_ms;
     rank->alive = !status->ended;
     if (p && signs->life <= p->life.number)
         rank->has = signs->life;
@@ -224,7 +224,7 @@ static void _take_report (struct job *job, struct rank *rank, const struct statu
         case PLACE_ENDED:
             /* It was lost, and has done its work after all. */
             if (report_is_success (&status->report))
-                p->rank->end.report = status->report;
+                rank->end.report = status->report;
             break;
     }
 }
@@ -418,7 +418,7 @@ static void _release_spares (struct job *job)
     if (!work_is_over (job))
         return;
     EACH_RANK (r, job)
-        if (!r->place && !r->released && !r->lost) {
+        if (!r->place && rank_is_supervised (r)) {
             r->released = true;
             finish_note_end (job, r, job->now, NULL, 0);
         }
