@@ -42,7 +42,7 @@ static struct rank *_checker (const struct job *job, const struct rank *of)
 static void _choose_checkers (struct job *job)
 {
     EACH_RANK (r, job)
-        r->check.checks = r->check.told = false;
+        r->check.checks = false;
     EACH_RANK (r, job)
         r->check.checks = _can_check (r) && !_checker (job, r);
 }
@@ -177,11 +177,6 @@ static int _ahead (const struct rank *r)
     return _limited (r->checked.clock - r->checked.sent);
 }
 
-static int64_t _apart (int a, int b)
-{
-    return a > b ? (int64_t)a - b : (int64_t)b - a;
-}
-
 /* With srun's host, of which one that is wrong makes no node bad. */
 static void _compare_clocks (struct job *job)
 {
@@ -194,10 +189,12 @@ static void _compare_clocks (struct job *job)
         if (_has_clock (r))
             ahead[count++] = _ahead (r);
     median = _median (ahead, count);
-    EACH_RANK (r, job)
-        if (count >= CLOCKS_LEAST && _is_good (r) && _has_clock (r)
-            && _apart (_ahead (r), median) > CLOCK_SECONDS)
-            _set_finding (r, FOUND_CLOCK, _limited ((int64_t)_ahead (r) - median), CLOCK_SECONDS);
+    EACH_RANK (r, job) {
+        int64_t apart = _has_clock (r) ? (int64_t)_ahead (r) - median : 0;
+
+        if (count >= CLOCKS_LEAST && _is_good (r) && llabs (apart) > CLOCK_SECONDS)
+            _set_finding (r, FOUND_CLOCK, _limited (apart), CLOCK_SECONDS);
+    }
     free (ahead);
 }
 
