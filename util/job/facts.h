@@ -83,8 +83,8 @@ enum fact_kind {
     FACT_HEARTBEAT, /* with notify=, each minute: the highest `step`, said `seconds` ago */
     FACT_NO_REQUEUE, /* the job cannot be requeued at its end: `obstacle_of_job`, or it ends in `seconds` */
     FACT_SAVE, /* the tasks are asked to save, because the job ends in `seconds`; once */
-    FACT_REQUEUE, /* ... and all have ended: the job is to be requeued, or not, by `requeue`; once. The nodes
-                     of the `ranks` are left out of the next run */
+    FACT_REQUEUE, /* ... and all have ended: the job is to be requeued, or not, by `requeue`; once. The
+                     nodes of the `ranks`, one of each, are left out of the next run */
     FACT_CUT, /* srun has ended: what ran is lost. The `ranks` were killed as above */
     FACT_ENDED, /* all tasks have ended; once. The `ranks` likewise */
 };

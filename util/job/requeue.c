@@ -206,6 +206,14 @@ static bool _is_left_out (const struct job *job, const struct rank *r)
     return r->left_out || r->lost || (r->place && restarts_fail_again (job, r));
 }
 
+static bool _has_named_node (const struct fact *fact, const char *node)
+{
+    for (int i = 0; i < fact->count; i++)
+        if (strcmp (fact->ranks[i].rank->node, node) == 0)
+            return true;
+    return false;
+}
+
 void requeue_decide (struct job *job)
 {
     enum requeue_verdict verdict = requeue_verdict (job);
@@ -222,14 +230,6 @@ void requeue_decide (struct job *job)
     fact->wanted = (int)(restarts_lasting_ms (job) / SECOND_MS);
     fact->runs = &job->requeue.all;
     EACH_RANK (r, job)
-        if (_is_left_out (job, r))
+        if (_is_left_out (job, r) && !_has_named_node (fact, r->node))
             fact_name (fact, r, job->tasks);
-}
-
-bool requeue_is_new_node (const struct fact *fact, int i)
-{
-    for (int before = 0; before < i; before++)
-        if (strcmp (fact->ranks[before].rank->node, fact->ranks[i].rank->node) == 0)
-            return false;
-    return true;
 }

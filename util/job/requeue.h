@@ -27,7 +27,4 @@ void requeue_close (struct job *job);
 enum requeue_verdict requeue_verdict (const struct job *job);
 void requeue_decide (struct job *job);
 
-/* Of FACT_REQUEUE: true if none of its ranks before the i-th one is on that one's node. */
-bool requeue_is_new_node (const struct fact *fact, int i);
-
 #endif

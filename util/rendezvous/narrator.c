@@ -30,7 +30,6 @@
 #include "wall_clock.h"
 #include "job/ends.h"
 #include "job/place.h"
-#include "job/requeue.h"
 #include "job/tracebacks.h"
 
 /* Tasks of which none can start its program end within this time. */
@@ -565,8 +564,7 @@ static void _say_requeued (const struct narrator *n, const struct fact *fact)
     struct list_text list = { nodes, sizeof (nodes), ", ", RANK_NAMES_MOST, 0, 0 };
 
     for (int i = 0; i < fact->count; i++)
-        if (requeue_is_new_node (fact, i))
-            list_text_add (&list, fact->ranks[i].rank->node);
+        list_text_add (&list, fact->ranks[i].rank->node);
     if (fact->count > 0)
         snprintf (out, sizeof (out), " without %s, where tasks were lost or failed three times",
                   list_text_end (&list));

@@ -24,7 +24,6 @@
 #include "common/second.h"
 #include "console.h"
 #include "job/facts.h"
-#include "job/requeue.h"
 #include "notify.h"
 #include "server.h"
 
@@ -410,8 +409,7 @@ void requeuer_requeue (struct server *server, const struct fact *fact)
     r->notified = deadline_min (deadline_in_ms (NOTIFY_SECONDS * SECOND_MS),
                                 (struct deadline){ server->job->requeue.end - COMMAND_MS });
     for (int i = 0; i < fact->count; i++)
-        if (requeue_is_new_node (fact, i))
-            list_text_add (&list, fact->ranks[i].rank->node);
+        list_text_add (&list, fact->ranks[i].rank->node);
 }
 
 bool requeuer_is_busy (const struct requeuer *r)
