@@ -435,16 +435,12 @@ static void _traceback (const struct narrator *n, const struct fact *fact)
 
 /* The end. */
 
-static bool _is_unstarted (const struct rank *rank)
-{
-    return rank->end.report.kind == EXIT_REPORT_UNSTARTED && rank_restarts (rank) == 0;
-}
-
 /* All tasks have ended; spares would not have started. */
 static bool _none_has_started (const struct roster *roster)
 {
     EACH_RANK (rank, roster)
-        if (rank->place && (rank->lost || !_is_unstarted (rank)))
+        if (rank->place
+            && (rank->lost || rank->end.report.kind != EXIT_REPORT_UNSTARTED || rank_restarts (rank) > 0))
             return false;
     return true;
 }
