@@ -10,17 +10,17 @@
 
 static struct fact *_next (struct facts *facts)
 {
-    int room = facts->room ? 2 * facts->room : 64;
-    struct fact *more;
+    if (facts->count == facts->room) {
+        int room = facts->room ? 2 * facts->room : 64;
+        struct fact *more = realloc (facts->fact, (size_t)room * sizeof (*more));
 
-    if (facts->count < facts->room)
-        return &facts->fact[facts->count++];
-    if (!(more = realloc (facts->fact, (size_t)room * sizeof (*more)))) {
-        fact_clear (&facts->dropped);
-        return &facts->dropped;
+        if (!more) {
+            fact_clear (&facts->dropped);
+            return &facts->dropped;
+        }
+        facts->fact = more;
+        facts->room = room;
     }
-    facts->fact = more;
-    facts->room = room;
     return &facts->fact[facts->count++];
 }
 
