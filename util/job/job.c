@@ -204,9 +204,10 @@ static void _take_report (struct job *job, struct rank *rank, const struct statu
     if (life->asked_signal)
         restarts_ask (job, life->asked_signal, life->asked_at);
     if (!p) {
-        if (!rank->released && rank->cannot)
+        if (rank->cannot && !rank->released) {
+            rank->released = true;
             finish_note_end (job, rank, job->now, NULL, 0);
-        rank->released = rank->released || rank->cannot;
+        }
         return;
     }
     fact = facts_add (&job->facts, FACT_REPORTED, rank);
@@ -304,6 +305,7 @@ static void _tell_last (struct job *job, enum fact_kind kind)
 {
     struct fact *fact;
 
+    job->end_told = true;
     job->beat = NEVER;
     ledger_close (job);
     requeue_close (job);
@@ -328,7 +330,6 @@ static void _tell_end (struct job *job)
     EACH_RANK (r, job)
         if (rank_is_supervised (r))
             return;
-    job->end_told = true;
     _tell_last (job, FACT_ENDED);
 }
 
@@ -408,7 +409,6 @@ void job_cut (struct job *job, int64_t now)
         return;
     EACH_RANK (r, job)
         _cut_rank (job, r, settled, asked);
-    job->end_told = true;
     _tell_last (job, settled ? FACT_ENDED : FACT_CUT);
 }
 
