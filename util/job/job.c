@@ -273,8 +273,7 @@ void job_absent (struct job *job, int64_t now, struct rank *rank, int ms, int64_
 
     _set_time (job, now);
     rank->heard = moment_last (rank->heard, heard);
-    if (rank_is_supervised (rank)
-        && (!p || place_runs (p) || (p->life.number < 0 && p->phase != PLACE_ENDED)))
+    if (rank_is_supervised (rank) && (!p || place_runs (p) || p->life.number < 0))
         finish_note_end (job, rank, now, NULL, 0);
     /* What it was told is forgotten if tf-rendezvous is killed. */
     if (p && p->phase == PLACE_ENDED && !rank->lost)
