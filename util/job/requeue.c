@@ -30,9 +30,7 @@ static int64_t _before_ms (const struct job *job)
 
 static int64_t _interval_ms (const struct job *job)
 {
-    int64_t half = _before_ms (job) / 2;
-
-    return half < ASK_LEAST_MS ? ASK_LEAST_MS : moment_first (half, ASK_MOST_MS);
+    return moment_last (ASK_LEAST_MS, moment_first (_before_ms (job) / 2, ASK_MOST_MS));
 }
 
 int64_t requeue_due (const struct job *job)
