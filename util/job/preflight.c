@@ -30,12 +30,12 @@ static bool _can_check (const struct rank *r)
     return r->link == LINK_UP && !r->alive && (r->place ? place_waits (r->place) : !r->released);
 }
 
-static struct rank *_checker (const struct job *job, const struct rank *of)
+static bool _has_checker (const struct job *job, const char *node)
 {
     EACH_RANK (r, job)
-        if (r->check.checks && strcmp (r->node, of->node) == 0)
-            return r;
-    return NULL;
+        if (r->check.checks && strcmp (r->node, node) == 0)
+            return true;
+    return false;
 }
 
 /* One of each node. What the last checks have found stays until _judge_nodes (): it may not be told yet. */
@@ -44,7 +44,7 @@ static void _choose_checkers (struct job *job)
     EACH_RANK (r, job)
         r->check.checks = false;
     EACH_RANK (r, job)
-        r->check.checks = _can_check (r) && !_checker (job, r);
+        r->check.checks = _can_check (r) && !_has_checker (job, r->node);
 }
 
 /* Rounds. */
