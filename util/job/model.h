@@ -346,8 +346,7 @@ struct watchdog {
 #define UNANSWERED_NAMED 4
 
 struct unanswered {
-    int64_t due; /* when it is told; NEVER: there is nothing to tell */
-    bool told;
+    int64_t due; /* when it is told; NEVER: there is nothing to tell, or it is told */
     int count; /* attempts, of which the first are named: */
     struct unanswered_attempt {
         const struct rank *from, *to;

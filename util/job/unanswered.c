@@ -37,8 +37,9 @@ static bool _has_told (const struct job *job, const struct rank *from)
 void unanswered_take (struct job *job, struct rank *from, const struct signs *signs)
 {
     struct unanswered *u = &job->unanswered;
+    bool told = u->count > 0 && u->due == NEVER;
 
-    if (signs->unanswered_count == 0 || u->told || u->count >= COUNTED_MOST || _has_told (job, from))
+    if (signs->unanswered_count == 0 || told || u->count >= COUNTED_MOST || _has_told (job, from))
         return;
     for (int i = 0; i < signs->unanswered_count; i++) {
         const struct rank *rank = _rank_at (job, &signs->unanswered[i]);
@@ -61,7 +62,6 @@ void unanswered_check (struct job *job)
     if (job->now < u->due)
         return;
     u->due = NEVER;
-    u->told = true;
     if (job->phase != JOB_FINISHES)
         facts_add (&job->facts, FACT_UNANSWERED, NULL)->unanswered = u;
 }
