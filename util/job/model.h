@@ -147,7 +147,7 @@ enum finding {
     FOUND_CLOCK, /* it is `value` seconds ahead of the median, of which `expected` are allowed */
     FOUND_SLOW, /* `value` kB/s with its best partner, where `expected` is the median */
     FOUND_UNREACHED, /* it reaches no other node */
-    FOUND_SILENCE, /* its supervisor has not told a result, for which it had `value` seconds */
+    FOUND_SILENCE, /* its supervisor has not told a result */
 };
 
 /* The checks of a node, of the last preflight. */

@@ -204,11 +204,11 @@ static void _judge_nodes (struct job *job)
     EACH_RANK (r, job) {
         r->check = (struct check){ .checks = r->check.checks };
         if (_is_checking (job, r))
-            _set_finding (r, FOUND_SILENCE, job->config->preflight.seconds, 0);
+            r->check.found = FOUND_SILENCE;
         else if (r->check.checks && _has_checked (job, r)) {
             r->check.told = true;
             memcpy (r->check.text, r->checked.text, sizeof (r->check.text));
-            _set_finding (r, (enum finding)r->checked.result, 0, 0);
+            r->check.found = (enum finding)r->checked.result;
         }
     }
     if (job->config->preflight.items & PREFLIGHT_CLOCK)
