@@ -129,9 +129,11 @@ prints_not ()
 # bats test_tags=core
 @test "... not after a task that has not saved, nor after a run that was stuck or short, nor after a signal of Slurm's" {
     fails=$(job fails fails 9 -n2 --tf-requeue=45 --tf-tasks=worker:2)
-    # srun waits for a requeue that takes a while: when its script has ended, the job cannot be requeued any more.
+    # srun waits for a requeue that takes a while, and is tried again if Slurm does not answer: when its script has
+    # ended, the job cannot be requeued any more.
     mkdir "$work/bin"
-    printf '#!/bin/sh\n[ "$1" != requeue ] || sleep 4\nexec %s "$@"\n' "$(command -v scontrol)" > "$work/bin/scontrol"
+    printf '#!/bin/sh\n[ "$1" != requeue ] || { mkdir %s/silent && exec sleep 60; sleep 4; }\nexec %s "$@"\n' "$work" \
+        "$(command -v scontrol)" > "$work/bin/scontrol"
     chmod 755 "$work/bin/scontrol"
     stuck=$(PATH=$work/bin:$PATH job stuck forgets 9 -n2 --tf-requeue=45 --tf-tasks=worker:2)
     short=$(job short goes-on 9 -n2 --tf-requeue=45 --tf-tasks=worker:2 --tf-watchdog=0)

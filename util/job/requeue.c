@@ -157,8 +157,7 @@ static bool _counts (const struct job *job, const struct place *p)
 /* Whenever that was. */
 static bool _ended_by_ps (const struct job *job)
 {
-    return job->requeue.saves != NEVER && job->finish.cause == FINISH_PS_FAILED
-           && job->finish.place->future != PLACE_IN_NEXT_RUN;
+    return job->finish.cause == FINISH_PS_FAILED && job->finish.place->future != PLACE_IN_NEXT_RUN;
 }
 
 static const struct place *_unsaved (const struct job *job)

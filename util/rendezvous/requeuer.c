@@ -33,7 +33,7 @@
 #define ATTEMPTS 6
 #define PAUSE_MS 5000
 /* Longer than all of that. */
-#define PATIENCE_MS 160000
+#define PATIENCE_MS 180000
 /* How often it is looked whether everything is written, and the last event's programs have ended. */
 #define LOOK_MS 5
 /* A file system that hangs does not keep the job from going on. */
@@ -64,6 +64,9 @@ static bool _command (const char *const argv[])
 }
 
 #define RUN(...) _command ((const char *const[]){ __VA_ARGS__, NULL })
+
+/* What changes the job is tried once more if Slurm does not answer, and not if it refuses. */
+#define TRY(...) (RUN (__VA_ARGS__) || (!*answer && RUN (__VA_ARGS__)))
 
 /* Why it has failed: the first line. */
 static void _note_error (struct slurm_job *job)
@@ -212,7 +215,7 @@ static bool _update (const char *job, const char *text)
     char number[48];
 
     snprintf (number, sizeof (number), "JobId=%s", job);
-    return RUN ("scontrol", "update", number, text);
+    return TRY ("scontrol", "update", number, text);
 }
 
 /* The user's own comment stays. */
@@ -276,7 +279,7 @@ static void _requeue (struct slurm_job *slurm, const struct shown *shown, struct
     snprintf (list, sizeof (list), "ExcNodeList=%s%s%s", null ? "" : shown->excluded, null ? "" : ",", nodes);
     if (without && _requeue_by_step (names, list))
         return;
-    if (!RUN ("scontrol", "requeue", names->job)) {
+    if (!TRY ("scontrol", "requeue", names->job)) {
         _note_error (slurm);
         if (!_show (&now, names) || !_is_requeued (&now, shown->restarts)) {
             slurm->obstacle = SLURM_JOB_FORBIDS;

@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "common/child.h"
+#include "common/deadline.h"
 #include "common/descriptors.h"
 #include "common/errtext.h"
 #include "common/iso_time.h"
@@ -226,6 +227,7 @@ static void _log (const char *done)
 
 int main (int argc, char *argv[])
 {
+    struct deadline patience;
     bool may_requeue;
 
     if (version_is_wanted (argc, argv))
@@ -245,12 +247,13 @@ int main (int argc, char *argv[])
     arg.first = false;
     if (strcmp (arg.policy, "requeue") == 0 && may_requeue) {
         _comment ("requeued");
+        patience = deadline_in_ms (COMMAND_MS);
         if (RUN (COMMAND_MS, "scontrol", "requeue", arg.job)) {
             _log ("requeued");
             return 0;
         }
-        /* It was another supervisor, or it is not possible. */
-        if (!_is_abandoned (&may_requeue))
+        /* It was another supervisor, or it is not possible. Or Slurm does not answer: this is tried again. */
+        if (deadline_passed (patience) || !_is_abandoned (&may_requeue))
             return 0;
     }
     _comment ("cancelled");
