@@ -48,6 +48,7 @@ static char answer[1 << 20];
 static struct {
     const char *policy, *step, *host, *log;
     bool first; /* the first attempt of this supervisor */
+    bool commented; /* the job has a comment of its user's */
     char number[32], job[32]; /* the latter for commands */
     char runs[PAST_RUNS_TEXT
               + 1]; /* that --tf-requeue has written into the job's comment, and a blank; or "" */
@@ -156,6 +157,10 @@ static bool _is_abandoned (bool *may_requeue)
         return false;
     _name_job (line);
     *may_requeue = _shows (line, "Requeue=1");
+    begin = strstr (line, " Comment=");
+    begin = begin ? begin + strlen (" Comment=") : "(null)";
+    arg.commented = strncmp (begin, "(null)", 6) != 0 && strncmp (begin, "[spank_tf ", 10) != 0
+                    && strncmp (begin, "spank_tf: ", 10) != 0;
     length = past_runs_find (&runs, line, &begin);
     snprintf (arg.runs, sizeof (arg.runs), "%.*s%s", (int)length, length ? begin : "", length ? " " : "");
     nodes += strlen (" NodeList=");
@@ -170,6 +175,8 @@ static void _comment (const char *done)
 {
     char job[48], comment[PATH_MAX];
 
+    if (arg.commented)
+        return;
     snprintf (job, sizeof (job), "JobId=%s", arg.job);
     snprintf (comment, sizeof (comment), "Comment=%sspank_tf: %s died with the batch script; the job is %s",
               arg.runs, arg.host, done);
