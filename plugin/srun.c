@@ -117,6 +117,20 @@ void srun_check_submission (void)
 
 static struct srun_facts facts;
 
+/* "1", "0,2" or "[2-3]"; without, Slurm counts the components (_get_het_group () in libsrun/opt.c). */
+static void _note_group (const char *group)
+{
+    static int component;
+    int first = group ? atoi (group + (*group == '[')) : component, last = first;
+
+    for (const char *c = group ? group : ""; *c; c++)
+        if (*c == ',' || *c == '-')
+            last = atoi (c + 1);
+    facts.descends = facts.descends || first < facts.group;
+    facts.group = last;
+    component++;
+}
+
 /*
  * Slurm reads the options of a component by getopt_long (), which leaves in optind where they end. It counts
  * from the program's name, and for a later component from the ":" in front of it (init_srun () in Slurm's
@@ -128,7 +142,6 @@ static void _add_options (void)
     static size_t begin;
     static bool no_kill;
     const struct cmdline *line = &facts.line;
-    const char *group;
     size_t end, next;
     struct cmdline own;
 
@@ -141,10 +154,7 @@ static void _add_options (void)
             _refuse (strerror (ENOMEM));
     no_kill = cmdline_no_kill (&own, "SLURM_NO_KILL", no_kill);
     facts.lacks_no_kill = facts.lacks_no_kill || !no_kill;
-    if ((group = cmdline_find (&own, &het_group_option))) {
-        facts.descends = facts.descends || atoi (group) < facts.group;
-        facts.group = atoi (group);
-    }
+    _note_group (cmdline_find (&own, &het_group_option));
     for (next = end; next < line->count && strcmp (line->text[next], ":") != 0; next++)
         ;
     facts.has_later = next < line->count;
