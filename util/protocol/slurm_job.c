@@ -69,6 +69,12 @@ const char *past_runs_print (const struct past_runs *runs, char buf[PAST_RUNS_TE
     return buf;
 }
 
+/* Slurm's src/common/slurm_errno.c */
+bool slurm_job_is_silence (const char *printed)
+{
+    return !*printed || strstr (printed, "timed out") || strstr (printed, "Unable to contact");
+}
+
 size_t past_runs_find (struct past_runs *runs, const char *comment, const char **begin)
 {
     char text[PAST_RUNS_TEXT];

@@ -44,6 +44,9 @@ enum slurm_job_obstacle {
     SLURM_JOB_ENDLESS, /* it has no time limit */
 };
 
+/* What a command of Slurm has printed that failed: slurmctld did not answer, so it has not refused. */
+bool slurm_job_is_silence (const char *printed);
+
 /* The longest text of a command that failed. */
 #define SLURM_JOB_MAX_ERROR 300
 

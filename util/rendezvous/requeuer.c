@@ -33,7 +33,7 @@
 #define ATTEMPTS 6
 #define PAUSE_MS 5000
 /* Longer than all of that. */
-#define PATIENCE_MS 180000
+#define PATIENCE_MS 200000
 /* How often it is looked whether everything is written, and the last event's programs have ended. */
 #define LOOK_MS 5
 /* A file system that hangs does not keep the job from going on. */
@@ -66,7 +66,7 @@ static bool _command (const char *const argv[])
 #define RUN(...) _command ((const char *const[]){ __VA_ARGS__, NULL })
 
 /* What changes the job is tried once more if Slurm does not answer, and not if it refuses. */
-#define TRY(...) (RUN (__VA_ARGS__) || (!*answer && RUN (__VA_ARGS__)))
+#define TRY(...) (RUN (__VA_ARGS__) || (slurm_job_is_silence (answer) && RUN (__VA_ARGS__)))
 
 /* Why it has failed: the first line. */
 static void _note_error (struct slurm_job *job)

@@ -25,7 +25,6 @@
 #include <unistd.h>
 
 #include "common/child.h"
-#include "common/deadline.h"
 #include "common/descriptors.h"
 #include "common/errtext.h"
 #include "common/iso_time.h"
@@ -64,14 +63,12 @@ static int _become_command (void *words)
     return 127;
 }
 
-/* What a command prints is in `answer`. False if it fails, or takes longer. */
+/* What it prints, also if it fails, is in `answer`. False if it fails, or takes longer. */
 static bool _command (int ms, const char *const argv[])
 {
-    ssize_t length =
-        child_ask (argv[0], _become_command, (void *)(uintptr_t)argv, -1, answer, sizeof (answer) - 1, ms);
-
-    answer[length > 0 ? length : 0] = '\0';
-    return length >= 0;
+    memset (answer, 0, sizeof (answer));
+    return child_ask (argv[0], _become_command, (void *)(uintptr_t)argv, -1, answer, sizeof (answer) - 1, ms)
+           >= 0;
 }
 
 #define RUN(ms, ...) _command (ms, (const char *const[]){ __VA_ARGS__, NULL })
@@ -234,7 +231,6 @@ static void _log (const char *done)
 
 int main (int argc, char *argv[])
 {
-    struct deadline patience;
     bool may_requeue;
 
     if (version_is_wanted (argc, argv))
@@ -254,13 +250,12 @@ int main (int argc, char *argv[])
     arg.first = false;
     if (strcmp (arg.policy, "requeue") == 0 && may_requeue) {
         _comment ("requeued");
-        patience = deadline_in_ms (COMMAND_MS);
-        if (RUN (COMMAND_MS, "scontrol", "requeue", arg.job)) {
+        if (RUN (COMMAND_MS, "sh", "-c", "exec scontrol requeue \"$0\" 2>&1", arg.job)) {
             _log ("requeued");
             return 0;
         }
-        /* It was another supervisor, or it is not possible. Or Slurm does not answer: this is tried again. */
-        if (deadline_passed (patience) || !_is_abandoned (&may_requeue))
+        /* Without an answer this is tried again. Another one may have done it, or it is not possible. */
+        if (slurm_job_is_silence (answer) || !_is_abandoned (&may_requeue))
             return 0;
     }
     _comment ("cancelled");
