@@ -69,7 +69,7 @@ static void _advance (struct machine *m, int64_t now)
     int64_t passed = now - m->now;
 
     if (m->frozen_until > m->now)
-        passed = now < m->frozen_until ? 0 : now - m->frozen_until;
+        passed = 0;
     if (m->phase == MACHINE_STOPS || m->stop_ordered)
         passed = _min (passed, 2 * _step_ms (m));
     m->now = now;
