@@ -87,8 +87,11 @@ void absence_look_at_suspension (struct job *job)
 {
     bool suspended = _is_suspended (job);
 
-    if (!suspended && job->suspended)
+    if (!suspended && job->suspended) {
         _wait_for_all (job);
+        /* Slurm puts it off. */
+        job->requeue.end = NEVER;
+    }
     job->suspended = suspended;
 }
 

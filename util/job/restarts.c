@@ -605,6 +605,8 @@ static void _end_gathering (struct job *job, bool given_up)
         if (p->phase == PLACE_WAITS && restarts_gather (job, p))
             p->life.due = job->run;
     }
+    if (given_up)
+        job->ledger.untold = false;
     if (job->gather.first)
         job->gather.first->failures++;
     job->phase = JOB_RUNS;

@@ -675,7 +675,7 @@ static void _ended (const struct narrator *n, const struct fact *fact)
         _say (n, NOTE, "%s", failure);
     else if (failure)
         _say (n, ERROR, "%s%s", none ? "no task could start its program; " : "", failure);
-    else if (replaced > 0)
+    else if (replaced > 0 && !saves)
         _say (n, NOTE,
               "the training has finished. %d task%s replaced; srun may still return a non-zero code because "
               "of the lost node",
