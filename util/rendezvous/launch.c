@@ -104,9 +104,9 @@ static void _answer_all (struct server *server)
     const struct roster *roster = step_roster (server->step);
 
     console_flush ();
-    EACH_RANK (rank, roster)
-        if (rank->peer && rank->peer->state == PEER_REGISTERED)
-            _answer (server, rank->peer);
+    for (int i = 0; i < roster->tasks; i++)
+        if (roster->rank[i].peer && roster->rank[i].peer->state == PEER_REGISTERED)
+            _answer (server, roster->rank[i].peer);
 }
 
 static void __attribute__ ((format (printf, 2, 3))) _refuse (struct server *server, const char *fmt, ...)
