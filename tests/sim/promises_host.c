@@ -11,13 +11,13 @@
 
 #include "oracle.h"
 
-/* The supervisors of a node left meanwhile, or were killed, and srun's host cannot know that. */
+/* The last supervisors of a node left meanwhile, or were killed, and srun's host cannot know that. */
 static bool _is_left_unheard (const struct history *h, int number, int64_t from, int64_t until)
 {
     int left = 0;
 
     EACH (note, h)
-        left += ((note->kind == LEFT && !note->number) || note->kind == GONE) && note->at >= from
+        left += (note->kind == GONE || (note->kind == LEFT && (!note->number || note->at < from)))
                 && note->at < until && h->plan->node[note->rank] == number;
     for (int i = 0; i < h->plan->tasks; i++)
         left -= h->plan->node[i] == number;
