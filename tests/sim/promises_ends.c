@@ -353,7 +353,7 @@ const char *what_slurm_ends_keeps_its_code (const struct history *h)
             asked[note->rank] = note->life + 1;
         if (note->kind != LEFT || !ended[note->rank] || asked[note->rank] == ended[note->rank]->life + 1
             || ended[note->rank]->cause != BY_SLURM || ended[note->rank]->at - h->plan->skew < sigterm
-            || oracle_loses_slurmstepd (h, note->rank, note->at)
+            || oracle_loses_slurmstepd (h, note->rank, note->at) || _is_owed (h, note)
             || (h->plan->forwards && oracle_serves (h->plan, ended[note->rank]->place)))
             continue;
         if (oracle_code (note->status) != oracle_code (ended[note->rank]->status))

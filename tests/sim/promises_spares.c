@@ -174,7 +174,8 @@ const char *a_silent_node_is_no_hang (const struct history *h)
             works = works
                     || (alive.program[i] && _is_hit (plan, &plan->disturbance[loss->number], i)
                         && oracle_is_member (plan, alive.began[i].place));
-        if (works && note->kind == TOLD && note->number == FACT_HANG && note->at > loss->at + 1000
+        if (works && note->kind == TOLD && note->number == FACT_HANG
+            && note->at > loss->at + 1000 + 2 * plan->delay
             && note->at < loss->at + plan->config.lost_after * SECOND_MS)
             return oracle_broken (note, "is said to hang, and a node is silent", loss->number);
         oracle_follow (h, &alive, note);
