@@ -53,7 +53,7 @@ static bool _spoils (const struct history *h, const struct note *note)
     if (note->place < 0 || !oracle_is_member (plan, note->place) || _is_stopped (h, note))
         return false;
     if (plan->kind[note->place] == RULES_PS)
-        return note->status != 0;
+        return note->status != 0 && note->cause != BY_SLURM;
     return !oracle_serves (plan, note->place) && code != 0 && code != 42 && code != 128 + SIGTERM;
 }
 
