@@ -89,7 +89,7 @@ void absence_look_at_suspension (struct job *job)
 
     if (!suspended && job->suspended) {
         _wait_for_all (job);
-        /* Slurm puts it off. */
+        /* Slurm has moved it by the suspension. */
         job->requeue.end = NEVER;
     }
     job->suspended = suspended;

@@ -106,8 +106,8 @@ enum fact_obstacle {
 /* Does the job go on in another run? */
 enum requeue_verdict {
     REQUEUE_NOT_ASKED, /* the tasks were not asked to save */
-    REQUEUE_ASKED, /* nor here: Slurm has asked them to end before that */
-    /* They were: */
+    REQUEUE_ASKED, /* they were not: Slurm had asked them to end before that */
+    /* They were asked to save: */
     REQUEUE_GOES_ON,
     REQUEUE_FAILED, /* the task of `rank` has not saved */
     REQUEUE_STUCK, /* the run has reached `step`, the one before `step_before` */

@@ -137,7 +137,7 @@ struct traceback {
     bool told; /* FACT_TRACEBACK has told it; once in a life */
 };
 
-/* What a check of a node has found (preflight.c): its own results, and what a comparison has shown. */
+/* What a check of a node has found (preflight.c): as enum check_result, or by comparison with others. */
 enum finding {
     FOUND_NOTHING = CHECK_PASSED,
     FOUND_FILES = CHECK_FILES,

@@ -44,7 +44,7 @@ enum slurm_job_obstacle {
     SLURM_JOB_ENDLESS, /* it has no time limit */
 };
 
-/* What a command of Slurm has printed that failed: slurmctld did not answer, so it has not refused. */
+/* The text of a failed command shows no answer of slurmctld, which may still do what it was asked. */
 bool slurm_job_is_silence (const char *printed);
 
 /* The longest text of a command that failed. */

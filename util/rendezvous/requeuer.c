@@ -65,7 +65,7 @@ static bool _command (const char *const argv[])
 
 #define RUN(...) _command ((const char *const[]){ __VA_ARGS__, NULL })
 
-/* What changes the job is tried once more if Slurm does not answer, and not if it refuses. */
+/* What changes the job is tried once more if slurmctld does not answer. A refusal stands. */
 #define TRY(...) (RUN (__VA_ARGS__) || (slurm_job_is_silence (answer) && RUN (__VA_ARGS__)))
 
 /* Why it has failed: the first line. */
