@@ -140,9 +140,11 @@ static const struct disturbance *_sruns_cut (const struct history *h)
 
     if (oracle_began (h, oracle_is_any, NEVER) == 0 || !oracle_cuts (d->kind) || d->target != h->plan->srun)
         return NULL;
-    /* guide/lost-nodes.md: "Once every spare is in use, the node keeps its tasks running." */
+    /* guide/lost-nodes.md: "Once every spare is in use, the node keeps its tasks running." And a node may
+     * count no more whose tasks have ended. */
     EACH (note, h)
-        if (note->kind == TOLD && note->number == FACT_REPLACED && note->at < over)
+        if ((note->kind == TOLD && note->number == FACT_REPLACED && note->at < over)
+            || (note->kind == ENDED && note->at < h->note->at + d->at))
             return NULL;
     for (int i = 0; i < h->plan->nodes; i++)
         nodes += _has_supervisors (h, i, h->note->at + d->at, NEVER);

@@ -381,7 +381,7 @@ void rendezvous_begin_again (void)
         wire_close (w.its[i], RENDEZVOUS, true);
         w.its[i] = -1;
         w.rank[i].link = LINK_NONE;
-        rendezvous_take (&(struct input){ .kind = ABSENT, .rank = i, .ms = JOB_RESET_MS, .heard = w.now });
+        rendezvous_take (&(struct input){ .kind = ABSENT, .rank = i, .ms = JOB_BROKEN_MS, .heard = w.now });
     }
     if (w.plan->config.requeue > 0 && w.job->requeue.ask == NEVER)
         _ask_slurm ();

@@ -28,27 +28,6 @@ static bool _is_mute (const struct place *p)
 }
 
 /*
- * srun returns 0 only if every awaited place is done. The code of one that is not, and whose rank may not
- * tell it, is that of all which leave afterwards; unless another failure is told.
- */
-int goals_owed_code (const struct job *job)
-{
-    int owed = 0;
-
-    EACH_PLACE (p, job) {
-        int code = exit_report_code (&p->rank->end.report);
-
-        if (!place_has_ended (p) || code == 0)
-            continue;
-        if (!_is_mute (p))
-            return 0;
-        if (p->duty.awaited && code > owed)
-            owed = code;
-    }
-    return owed;
-}
-
-/*
  * When a place has failed without which the others cannot go on, their codes are not greater: they probably
  * die of that. But if Slurm has asked them to end, as with srun -K, they end as without the plugin.
  */
@@ -60,6 +39,27 @@ static int _code_of (const struct job *job, const struct place *p)
         && code > first)
         return first;
     return code;
+}
+
+/*
+ * srun returns 0 only if every awaited place is done. The code of one that is not, and whose rank may not
+ * tell it, is that of all which leave afterwards; unless another failure is told.
+ */
+int goals_owed_code (const struct job *job)
+{
+    int owed = 0;
+
+    EACH_PLACE (p, job) {
+        int code = _code_of (job, p);
+
+        if (!place_has_ended (p) || code == 0)
+            continue;
+        if (!_is_mute (p))
+            return 0;
+        if (p->duty.awaited && code > owed)
+            owed = code;
+    }
+    return owed;
 }
 
 static int _code (const struct job *job, const struct rank *rank, const struct goal *goal)

@@ -469,7 +469,7 @@ void supervisors_revive (struct server *server)
         _take (
             server,
             (struct journal_entry){
-                .kind = JOURNAL_ABSENT, .rank = rank->number, .number = JOB_RESET_MS, .heard = server->now },
+                .kind = JOURNAL_ABSENT, .rank = rank->number, .number = JOB_BROKEN_MS, .heard = server->now },
             NULL);
     }
     _perform (server);
