@@ -153,14 +153,20 @@ static void _note_status (struct job *job, struct rank *rank, const struct statu
 
 /* Reports: what they mean. */
 
-/* A life has ended. */
-static void _take_end (struct job *job, struct place *p, const struct status *status,
+static void _note_end (struct job *job, struct rank *rank, const struct status *status,
                        const struct exit_report *report)
 {
     const struct life_report *life = &status->life;
 
-    finish_note_end (job, p->rank, job->now - life->ago_ms, &status->failure, life->asked_signal);
-    p->rank->end.report = *report;
+    finish_note_end (job, rank, job->now - life->ago_ms, &status->failure, life->asked_signal);
+    rank->end.report = *report;
+}
+
+/* A life has ended. */
+static void _take_end (struct job *job, struct place *p, const struct status *status,
+                       const struct exit_report *report)
+{
+    _note_end (job, p->rank, status, report);
     /* gcc -fanalyzer is wrong: the rank keeps its end. */
     watchdog_note_end (job, p->rank);
     if (exit_report_failed (report))
@@ -223,9 +229,9 @@ static void _take_report (struct job *job, struct rank *rank, const struct statu
                 place_forbid (p, PLACE_CANNOT);
             break;
         case PLACE_ENDED:
-            /* It was lost, and has done its work after all. */
-            if (report_is_success (&status->report))
-                rank->end.report = status->report;
+            /* It was lost, and has ended by itself. */
+            if (report_is_killed (&rank->end.report) && status->report.kind != EXIT_REPORT_STOPPED)
+                _note_end (job, rank, status, &status->report);
             break;
     }
 }

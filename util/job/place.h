@@ -95,6 +95,11 @@ static inline bool report_is_success (const struct exit_report *report)
     return report->kind == EXIT_REPORT_EXIT && report->number == 0;
 }
 
+static inline bool report_is_killed (const struct exit_report *report)
+{
+    return report->kind == EXIT_REPORT_SIGNAL && report->number == SIGKILL;
+}
+
 /* Its supervisor is there, or may come back in time; and there is something left for it to do, or to tell. */
 static inline bool rank_is_supervised (const struct rank *rank)
 {
