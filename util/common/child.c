@@ -8,6 +8,9 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -102,4 +105,27 @@ ssize_t child_ask (const char *name, child_work *work, void *arg, int errors, vo
         length = _await_answer (child, end[0], answer, size, ms);
     close (end[0]);
     return length;
+}
+
+static int _become_command (void *words)
+{
+    char *const *argv = words;
+
+    execvp (argv[0], argv);
+    dprintf (STDERR_FILENO, "%s: %m", argv[0]);
+    return 127;
+}
+
+static int _become_complaining (void *words)
+{
+    dup2 (STDOUT_FILENO, STDERR_FILENO);
+    return _become_command (words);
+}
+
+int child_command (const char *const argv[], bool complains, char *answer, size_t size, int ms)
+{
+    child_work *work = complains ? _become_complaining : _become_command;
+
+    memset (answer, 0, size);
+    return child_ask (argv[0], work, (void *)(uintptr_t)argv, -1, answer, size - 1, ms) < 0 ? -1 : 0;
 }

@@ -33,4 +33,11 @@ typedef int child_work (void *arg);
 ssize_t child_ask (const char *name, child_work *work, void *arg, int errors, void *answer, size_t size,
                    int ms);
 
+/*
+ * Let a command do it, found in PATH. What it prints is in `answer` as text, whatever comes of it; with
+ * `complains` also its stderr, or why it could not be started. -1 if it fails, prints too much, or takes
+ * longer.
+ */
+int child_command (const char *const argv[], bool complains, char *answer, size_t size, int ms);
+
 #endif

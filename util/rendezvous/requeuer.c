@@ -44,23 +44,9 @@
 /* What a command has printed: the job of a large step has long lists of nodes. */
 static char answer[1 << 20];
 
-static int _become_command (void *words)
-{
-    char *const *argv = words;
-
-    dup2 (STDOUT_FILENO, STDERR_FILENO);
-    execvp (argv[0], argv);
-    dprintf (STDOUT_FILENO, "%s: %m", argv[0]);
-    return 127;
-}
-
-/* What it prints, also if it fails, is in `answer`. False if it fails, or takes longer. */
 static bool _command (const char *const argv[])
 {
-    memset (answer, 0, sizeof (answer));
-    return child_ask (argv[0], _become_command, (void *)(uintptr_t)argv, -1, answer, sizeof (answer) - 1,
-                      COMMAND_MS)
-           >= 0;
+    return child_command (argv, true, answer, sizeof (answer), COMMAND_MS) == 0;
 }
 
 #define RUN(...) _command ((const char *const[]){ __VA_ARGS__, NULL })

@@ -55,23 +55,8 @@ static struct {
 
 /* Commands. */
 
-static int _become_command (void *words)
-{
-    char *const *argv = words;
-
-    execvp (argv[0], argv);
-    return 127;
-}
-
-/* What it prints, also if it fails, is in `answer`. False if it fails, or takes longer. */
-static bool _command (int ms, const char *const argv[])
-{
-    memset (answer, 0, sizeof (answer));
-    return child_ask (argv[0], _become_command, (void *)(uintptr_t)argv, -1, answer, sizeof (answer) - 1, ms)
-           >= 0;
-}
-
-#define RUN(ms, ...) _command (ms, (const char *const[]){ __VA_ARGS__, NULL })
+#define RUN(ms, ...) \
+    child_command ((const char *const[]){ __VA_ARGS__, NULL }, false, answer, sizeof (answer), ms)
 
 static void __attribute__ ((format (printf, 1, 2))) _tell_syslog (const char *fmt, ...)
 {
@@ -138,7 +123,7 @@ static bool _is_abandoned (bool *may_requeue)
     char *line, *nodes;
     size_t length;
 
-    if (!RUN (COMMAND_MS, "scontrol", "--oneliner", "show", "job", arg.job)) {
+    if (RUN (COMMAND_MS, "scontrol", "--oneliner", "show", "job", arg.job) < 0) {
         if (arg.first)
             _tell_syslog (
                 "step %s: %s may have died with the batch script, and scontrol does not report whether "
@@ -163,7 +148,7 @@ static bool _is_abandoned (bool *may_requeue)
     nodes += strlen (" NodeList=");
     nodes[strcspn (nodes, " ")] = '\0';
     nodes = strdupa (nodes);
-    return RUN (COMMAND_MS, "scontrol", "show", "hostnames", nodes) && *answer && !_is_node (answer);
+    return RUN (COMMAND_MS, "scontrol", "show", "hostnames", nodes) == 0 && *answer && !_is_node (answer);
 }
 
 /* What was done. */
@@ -229,6 +214,13 @@ static void _log (const char *done)
     _tell_syslog ("%s; " MASTER_LOG " could not be written: %s", strstr (line, "step "), err.text);
 }
 
+static int _requeue (void)
+{
+    const char *const argv[] = { "scontrol", "requeue", arg.job, NULL };
+
+    return child_command (argv, true, answer, sizeof (answer), COMMAND_MS);
+}
+
 int main (int argc, char *argv[])
 {
     bool may_requeue;
@@ -250,7 +242,7 @@ int main (int argc, char *argv[])
     arg.first = false;
     if (strcmp (arg.policy, "requeue") == 0 && may_requeue) {
         _comment ("requeued");
-        if (RUN (COMMAND_MS, "sh", "-c", "exec scontrol requeue \"$0\" 2>&1", arg.job)) {
+        if (_requeue () == 0) {
             _log ("requeued");
             return 0;
         }
