@@ -6,6 +6,7 @@
 #include "srun.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <stdnoreturn.h>
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 #include "common/errtext.h"
+#include "common/number.h"
 #include "common/preflight.h"
 #include "common/rules.h"
 #include "common/tasklist.h"
@@ -121,13 +123,18 @@ static struct srun_facts facts;
 static void _note_group (const char *group)
 {
     static int component;
-    int first = group ? atoi (group + (*group == '[')) : component, last = first;
+    int lowest = group ? INT_MAX : component, highest = group ? -1 : component;
 
-    for (const char *c = group ? group : ""; *c; c++)
-        if (*c == ',' || *c == '-')
-            last = atoi (c + 1);
-    facts.descends = facts.descends || first < facts.group;
-    facts.group = last;
+    for (const char *c = group ? group : ""; *c; c += *c != '\0') {
+        int number = number_scan (&c, INT_MAX - 1);
+
+        if (number < 0)
+            continue;
+        lowest = number < lowest ? number : lowest;
+        highest = number > highest ? number : highest;
+    }
+    facts.descends = facts.descends || lowest < facts.group;
+    facts.group = highest;
     component++;
 }
 

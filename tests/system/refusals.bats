@@ -279,11 +279,13 @@ SCRIPT
 
 # Slurm would give each the tasks of the other.
 @test "lists that are not in the order of --het-group are refused" {
-    refused 'srun: error: spank_tf: --tf-tasks: several lists are in the order of --het-group; write the component with its lowest number first' \
+    local error='srun: error: spank_tf: --tf-tasks: with several lists, the numbers of --het-group must ascend from one component to the next'
+
+    refused "$error" \
         srun --het-group=1 -n1 --tf-tasks=ps touch started : --het-group=0 -n1 --tf-tasks=worker touch started
     # The second one is component 1.
-    refused 'srun: error: spank_tf: --tf-tasks: several lists are in the order of --het-group; write the component with its lowest number first' \
-        srun --het-group=[2-3] -n1 --tf-tasks=ps touch started : -n1 --tf-tasks=worker touch started
+    refused "$error" srun --het-group=[2-3] -n1 --tf-tasks=ps touch started : -n1 --tf-tasks=worker touch started
+    refused "$error" srun --het-group=2,0 -n1 --tf-tasks=ps touch started : -n1 --tf-tasks=worker touch started
 }
 
 @test ""none" for some components only is refused" {

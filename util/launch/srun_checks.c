@@ -63,8 +63,8 @@ static int _check_order (const struct srun_facts *facts, struct errtext *err)
     if (!facts->descends || !options_list (1, &option))
         return 0;
     return errtext_set (err,
-                        "--tf-tasks: several lists are in the order of --het-group; write the component with "
-                        "its lowest number first");
+                        "--tf-tasks: with several lists, the numbers of --het-group must ascend from one "
+                        "component to the next");
 }
 
 int srun_checks_options (const struct srun_facts *facts, struct errtext *err)
