@@ -1155,17 +1155,16 @@ TEST (the_ledger_of_an_object_has_each_account_and_null_for_what_is_not_known)
     line = show_json_end (step_roster (server.step), &server.config, &fact);
     assert_non_null (
         strstr (line, "\"ledger\":{\"launch_s\":1.5,\"preflight_s\":0.0,\"progress_s\":60.0,"
-                      "\"repeated_s\":3.0,"
-                      "\"noticing_s\":4.0,\"pausing_s\":5.0,\"starting_s\":2.3,"
+                      "\"repeated_s\":3.0,\"noticing_s\":4.0,\"pausing_s\":5.0,\"starting_s\":2.3,"
                       "\"waiting_s\":0.25,\"running_s\":null,\"suspended_s\":7.0,"
                       "\"total_s\":83.05,\"repeated_steps\":12,\"last_step\":86120,\"idle_spare_s\":90.0,"
                       "\"restarts\":2,\"replaced\":1}"));
     free (line);
     ledger.says = false;
     assert_non_null (line = show_json_end (step_roster (server.step), &server.config, &fact));
-    assert_non_null (strstr (line, "\"progress_s\":null,\"repeated_s\":null,\"noticing_s\":4.0,"
-                                   "\"pausing_s\":5.0,\"starting_s\":null,\"waiting_s\":null,"
-                                   "\"running_s\":2.3,"));
+    assert_non_null (strstr (line,
+                             "\"progress_s\":null,\"repeated_s\":null,\"noticing_s\":4.0,"
+                             "\"pausing_s\":5.0,\"starting_s\":null,\"waiting_s\":null,\"running_s\":2.3,"));
     assert_non_null (strstr (line, "\"repeated_steps\":null,\"last_step\":null,"));
     free (line);
     end ();
@@ -1184,10 +1183,7 @@ TEST (the_wait_of_srun_begins_with_an_end_also_if_tf_rendezvous_was_killed_after
     end ();
 }
 
-/*
- * A task that has not got its answer registers again, which it may if it is missed. None is lost before an
- * outage of its node ends a training.
- */
+/* A task without its answer registers again, which it may if it is missed; as after an outage of its node. */
 TEST (a_rendezvous_that_is_killed_before_it_has_answered_leaves_tasks_that_are_missed)
 {
     char list[] = "chief,ps,worker";
