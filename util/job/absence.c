@@ -135,24 +135,10 @@ void absence_end (struct job *job, struct rank *rank)
 
 /* Losses. */
 
-/*
- * In job->run; NEVER: it is there. The job's next run does not wait for it: in the last quarter of the time
- * that all have to save, the others end, and the job is requeued.
- */
-static int64_t _lost_at (const struct job *job, const struct rank *rank)
-{
-    const struct requeue *r = &job->requeue;
-
-    if (rank->away == NEVER || r->saves == NEVER || r->end == NEVER)
-        return rank->away;
-    return moment_first (rank->away, job->run + r->end - (r->end - r->saves) / 4 - job->now);
-}
-
 /* A place that is kept may come back, or get a spare, until all begin again. */
 static bool _is_overdue (const struct job *job, const struct rank *r)
 {
-    return rank_is_supervised (r) && !(r->place && r->place->phase == PLACE_KEPT)
-           && job->run >= _lost_at (job, r);
+    return rank_is_supervised (r) && !(r->place && r->place->phase == PLACE_KEPT) && job->run >= r->away;
 }
 
 /* The end of a life that was over before is known; not so if it was stopped for another one. */
@@ -303,7 +289,7 @@ static int64_t _losses_due (const struct job *job)
         spare = spare || (rank_is_spare (r) && rank_is_supervised (r));
         if (!(lost || rank_is_supervised (r)) || (r->place && r->place->phase == PLACE_KEPT))
             continue;
-        next = lost ? next : moment_first (next, _lost_at (job, r));
+        next = lost ? next : moment_first (next, r->away);
         if (job->run < r->given_up)
             next = moment_first (next, r->given_up);
         else

@@ -160,6 +160,8 @@ static void _note_end (struct job *job, struct rank *rank, const struct status *
 
     finish_note_end (job, rank, job->now - life->ago_ms, &status->failure, life->asked_signal);
     rank->end.report = *report;
+    /* gcc -fanalyzer is wrong: the rank keeps its end. */
+    watchdog_note_end (job, rank);
 }
 
 /* A life has ended. */
@@ -167,8 +169,6 @@ static void _take_end (struct job *job, struct place *p, const struct status *st
                        const struct exit_report *report)
 {
     _note_end (job, p->rank, status, report);
-    /* gcc -fanalyzer is wrong: the rank keeps its end. */
-    watchdog_note_end (job, p->rank);
     if (exit_report_failed (report))
         ledger_fail (job, job->now - p->rank->end.at);
     p->rank->end.kill_told = p->rank->watch.hung = false;
@@ -230,7 +230,8 @@ static void _take_report (struct job *job, struct rank *rank, const struct statu
             break;
         case PLACE_ENDED:
             /* It was lost, and has ended by itself. */
-            if (report_is_killed (&rank->end.report) && status->report.kind != EXIT_REPORT_STOPPED)
+            if (report_is_killed (&rank->end.report) && !report_is_killed (&status->report)
+                && status->report.kind != EXIT_REPORT_STOPPED)
                 _note_end (job, rank, status, &status->report);
             break;
     }

@@ -60,6 +60,19 @@ static void _tell_obstacle (struct job *job, enum slurm_job_obstacle obstacle, i
     fact->seconds = (int)(left / SECOND_MS);
 }
 
+/*
+ * One that has no connection now is lost so early that the others' next run does not fail for it. Without a
+ * ps they could not save.
+ */
+static void _await_less (struct job *job)
+{
+    int64_t until = job->run + (job->requeue.end - job->now) / 4 * 3;
+
+    EACH_RANK (r, job)
+        if (r->away != NEVER && !(r->place && r->place->kind == RULES_PS))
+            r->away = moment_first (r->away, until);
+}
+
 static void _save (struct job *job)
 {
     struct requeue *r = &job->requeue;
@@ -67,6 +80,7 @@ static void _save (struct job *job)
 
     fact->seconds = (int)((r->end - job->now) / SECOND_MS);
     r->saves = job->now;
+    _await_less (job);
     job->asked_told = true;
     restarts_ask (job, SIGTERM, 0);
 }

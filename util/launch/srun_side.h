@@ -19,8 +19,8 @@ struct srun_facts {
     struct cmdline options;     /* of it the options, of all components so far */
     bool lacks_no_kill;         /* one of these components lacks --no-kill */
     bool has_later;             /* there is another component */
-    int group;                  /* the last --het-group of the component before */
-    bool descends;              /* the first one of a component was lower than that */
+    int group;                  /* the highest --het-group of the component before */
+    bool descends;              /* the lowest one of a component was lower than that */
     const char *program;        /* that of the step, or NULL */
     struct port_ranges ports;   /* SrunPortRange, or none */
     bool appends_output;        /* JobFileAppend */

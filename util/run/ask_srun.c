@@ -18,7 +18,7 @@
 /* slurmctld may be busy. */
 #define ANSWER_MS 300000
 
-#define ENGLISH "env", "LC_ALL=C"
+#define ENGLISH "sh", "-c", "LC_ALL=C exec \"$0\" \"$@\""
 
 /* What a command prints in English, to be freed; NULL if it fails. */
 static char *_ask_command (const char *const argv[])
