@@ -29,7 +29,7 @@
 #include "protocol/rendezvous_config.h"
 #include "reports.h"
 
-#define CHECK_S 180             /* a test that takes longer hangs */
+#define CHECK_S 300             /* a test that takes longer hangs, also with sanitizers on a busy machine */
 #define START_MS 60000          /* enough under valgrind on a busy machine */
 #define RENDEZVOUS_VARIABLE "SPANK_TF_RENDEZVOUS"
 #define SKIPPED 77              /* exit code of a skipped test, as automake has it */
@@ -651,10 +651,8 @@ void register_ranks (int port, struct frame *const *registration, int ranks, ans
         _connect_member (epoll, &member[i]);
     }
     while (left > 0) {
-        int n = epoll_wait (epoll, event, 64, 60000);
+        int n = epoll_wait (epoll, event, 64, -1);
 
-        if (n == 0)
-            die ("%d of %d ranks have no answer after a minute", left, ranks);
         for (int i = 0; i < n; i++) {
             struct member *m = event[i].data.ptr;
 

@@ -25,6 +25,7 @@ run_bats_on_stdin ()
     : > "$deaths"
     # The program of that name in PATH is now another one, which needs what the one in bin sets.
     run env -u BATS_TEST_NAME_PREFIX -u BATS_TEST_TIMEOUT -u BATS_ROOT -u BATS_RUN_TMPDIR SPANK_TF_DEATHS="$deaths" \
+        ${timeout:+BATS_TEST_TIMEOUT="$timeout"} \
         "$BATS_ROOT/bin/bats" --tap "$file" 3>&-
 }
 
@@ -59,6 +60,19 @@ setup_file () { start_cluster --nodes 1; }
 TESTS
     [ "$status" -eq 0 ] && grep -q '^ok 1' <<< "$output" || fail "the repeated test does not pass"
     grep -q '^# .*slurmctld: slurmctld has died$' <<< "$output" || fail "no report"
+    [ "$(wc -l < "$deaths")" -eq 1 ] || fail "counted wrong: $(< "$deaths")"
+}
+
+@test "a slurmd that crashes is restarted, and a test that waits for it until its timeout is repeated" {
+    timeout=10 run_bats_on_stdin <<'TESTS'
+setup_file () { start_cluster --nodes 1; }
+
+%test "a job runs" {
+    [ "$BATS_TEST_TRY_NUMBER" -gt 1 ] || { kill -SEGV "$(< "$SPANK_TF_CLUSTER/$(node 1).pid")"; sleep 60 3>&- & wait; }
+    slurm srun -N1 true
+}
+TESTS
+    [ "$status" -eq 0 ] && grep -q '^ok 1' <<< "$output" || fail "the repeated test does not pass"
     [ "$(wc -l < "$deaths")" -eq 1 ] || fail "counted wrong: $(< "$deaths")"
 }
 
