@@ -83,6 +83,7 @@ struct end {
 struct life {
     int number; /* from 0, of the life that is to run, or ran last; -1: the preflight comes before that */
     int64_t began; /* when that was decided */
+    bool outdated; /* places have changed since then */
     int used; /* restarts by then */
     int ago_ms; /* how long before its report it ended */
     int64_t due; /* in PLACE_WAITS: when the next one begins; NEVER: with all */
