@@ -98,7 +98,7 @@ static bool _is_withdrawn (const struct job *job, const struct rank *rank)
 {
     const struct place *p = rank->place;
 
-    return (restarts_gather (job, p) || p->life.outdated) && p->phase == PLACE_BEGINS
+    return (restarts_gather (job, p) || job->gather.everyone) && p->phase == PLACE_BEGINS
            && rank->told.life < p->life.number;
 }
 

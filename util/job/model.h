@@ -83,7 +83,6 @@ struct end {
 struct life {
     int number; /* from 0, of the life that is to run, or ran last; -1: the preflight comes before that */
     int64_t began; /* when that was decided */
-    bool outdated; /* places have changed since then */
     int used; /* restarts by then */
     int ago_ms; /* how long before its report it ended */
     int64_t due; /* in PLACE_WAITS: when the next one begins; NEVER: with all */
@@ -257,7 +256,7 @@ enum job_phase {
 
 struct gather {
     struct rank *first; /* to fail, of those that gather; NULL before the first lives */
-    bool everyone; /* evaluators and auxiliary tasks, too: places have changed */
+    bool everyone; /* evaluators and auxiliary tasks, too: places have changed, until all have begun again */
     int pause; /* seconds before all begin */
     int64_t patience; /* until then they may end by themselves */
     int64_t opens; /* all begin then, at the earliest */

@@ -305,8 +305,6 @@ static void _move_place (struct job *job, struct place *p, struct rank *spare)
     p->future = PLACE_MAY_BEGIN;
     p->life.ago_ms = 0;
     job->gather.everyone = true;
-    EACH_PLACE (other, job)
-        other->life.outdated = true;
     if (job->phase != JOB_GATHERS) {
         _charge (job, p);
         _gather (job, lost);
@@ -554,7 +552,6 @@ static void _begin_life (struct job *job, struct place *p)
 {
     p->life.number++;
     p->life.began = job->run;
-    p->life.outdated = false;
     p->life.used = job->budget.used;
     p->life.again = p->life.number > 0;
     p->phase = PLACE_BEGINS;
@@ -613,7 +610,8 @@ static void _end_gathering (struct job *job, bool given_up)
     if (job->gather.first)
         job->gather.first->failures++;
     job->phase = JOB_RUNS;
-    job->gather.everyone = job->budget.charged = false;
+    job->gather.everyone = job->gather.everyone && given_up;
+    job->budget.charged = false;
 }
 
 static void _look_at_gathering (struct job *job, const struct members *all)
