@@ -44,13 +44,13 @@ static bool _is_stopped (const struct history *h, const struct note *end)
     return end->cause == BY_SUPERVISOR || oracle_loses_slurmstepd (h, end->rank, end->at);
 }
 
-/* Its end ends the chain, if it was asked to save. */
-static bool _spoils (const struct history *h, const struct note *note)
+/* Its end ends the chain, if it was asked to save, and was not stopped. */
+static bool _fails (const struct history *h, const struct note *note)
 {
     const struct plan *plan = h->plan;
     int code = oracle_code (note->status);
 
-    if (note->place < 0 || !oracle_is_member (plan, note->place) || _is_stopped (h, note))
+    if (note->place < 0 || !oracle_is_member (plan, note->place))
         return false;
     if (plan->kind[note->place] == RULES_PS)
         return note->status != 0 && note->cause != BY_SLURM;
@@ -88,10 +88,10 @@ const char *a_job_goes_on_only_if_it_has_saved (const struct history *h)
         /* Its time is over. */
         if (note->kind == DISTURBED && note->status == CANCEL && note->at <= requeue->at)
             return NULL;
-        if (note->kind != ENDED || !_spoils (h, note))
+        if (note->kind != ENDED || !_fails (h, note))
             continue;
-        unsaved = note->at > save->at && !_may_be_over (h, note) ? note : unsaved;
-        /* Its report may have come later, as that of a ps whose failure ended the job. */
+        unsaved = note->at > save->at && !_may_be_over (h, note) && !_is_stopped (h, note) ? note : unsaved;
+        /* Its report may have come later, as that of a ps whose failure ended the job; its stop, too. */
         near = near || note->at > save->at - NEAR_MS - 2 * plan->delay
                || (plan->kind[note->place] == RULES_PS && over && over->status == FINISH_PS_FAILED);
     }
