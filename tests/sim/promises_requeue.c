@@ -95,8 +95,8 @@ const char *a_job_goes_on_only_if_it_has_saved (const struct history *h)
         near = near || note->at > save->at - NEAR_MS - 2 * plan->delay
                || (plan->kind[note->place] == RULES_PS && over && over->status == FINISH_PS_FAILED);
     }
-    /* A program on a node that is cut off may have lost its place to a spare. */
-    if (unsaved && requeue->status == REQUEUE_GOES_ON && !oracle_began (h, oracle_cuts, requeue->at))
+    /* One whose connection broke may have lost its place to a spare, or is not waited for. */
+    if (unsaved && requeue->status == REQUEUE_GOES_ON && !oracle_began (h, oracle_breaks, requeue->at))
         return oracle_broken (unsaved, "the job goes on, and this task has not saved", unsaved->status);
     if (!near && requeue->status == REQUEUE_FAILED && oracle_began (h, oracle_is_any, requeue->at) <= 1)
         return oracle_broken (requeue, "the job does not go on, and all have saved", 0);
