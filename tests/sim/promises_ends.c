@@ -110,6 +110,7 @@ static bool _is_owed (const struct history *h, const struct note *left)
 {
     const int *place = h->place[h->generations - 1];
     bool ended[MOST_RANKS] = { false }, told[MOST_RANKS] = { false }, revived = false;
+    bool reported[MOST_RANKS] = { false };
 
     /* Before its first life a task has done nothing. */
     for (int i = 0; i < h->plan->tasks; i++)
@@ -119,14 +120,16 @@ static bool _is_owed (const struct history *h, const struct note *left)
             && note->rank >= 0)
             ended[note->rank] = true;
         else if (note->kind == BEGAN)
-            ended[note->rank] = false;
+            ended[note->rank] = reported[note->rank] = false;
         else if (note->kind == LEFT && note->number && note->at + 2 * h->plan->delay < left->at)
             told[note->rank] = true;
+        else if (note->kind == TOLD && note->number == FACT_REPORTED)
+            reported[note->rank] = true;
         else if (note->kind == DISTURBED && note->status == KILL_RENDEZVOUS)
             revived = true;
     /* Another rendezvous does not know what was sent. */
     for (int i = 0; i < h->plan->tasks; i++)
-        if (place[i] >= 0 && (revived || (ended[i] && !told[i])))
+        if (place[i] >= 0 && (revived ? ended[i] || reported[i] : ended[i] && !told[i]))
             return true;
     return false;
 }
