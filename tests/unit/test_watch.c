@@ -44,7 +44,7 @@ static int sender = -1;
 
 /* Of the next begin (). */
 static int turns, rank;
-static bool given;
+static bool given, learns;
 
 /*
  * It has opened the file, which takes a number that the test may want, and looked at it for the first time:
@@ -61,7 +61,7 @@ static void await_thread (const struct log_growth *growth)
 static void begin (int seconds, int first, bool serves, const char *log)
 {
     const struct supervisor_config config = {
-        .watch = { .seconds = seconds, .first = first, .given = given, .turns = turns },
+        .watch = { .seconds = seconds, .first = first, .given = given, .learns = learns, .turns = turns },
         .rank = rank,
         .serves = serves,
         .log = log
@@ -182,7 +182,7 @@ static void tell_all (void)
         story_result ("its log grew");
 }
 
-/* "N first N [given] [turns N] [rank N] [serves] [log]" */
+/* "N first N [auto] [given] [turns N] [rank N] [serves] [log]" */
 static void begin_told (char *event)
 {
     int seconds = story_number (&event), first;
@@ -191,6 +191,7 @@ static void begin_told (char *event)
     if (!story_begins (&event, "first"))
         story_unknown (event);
     first = story_number (&event);
+    learns = story_begins (&event, "auto");
     given = story_begins (&event, "given");
     turns = story_begins (&event, "turns") ? story_number (&event) : 0;
     rank = story_begins (&event, "rank") ? story_number (&event) : 0;
@@ -373,7 +374,7 @@ static void end_story_of_watch (void)
     watch_end (&watch);
     end (NULL);
     sender = -1;
-    given = false;
+    given = learns = false;
     turns = rank = 0;
 }
 

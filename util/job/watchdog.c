@@ -364,8 +364,7 @@ static void _tell_that_none_is_watched (struct job *job)
     struct fact *fact;
     int watched = 0;
 
-    if (job->watchdog.said
-        || (job->config->watch.learns && job->run - job->watchdog.began < _first_ms (job, true)))
+    if (job->watchdog.said)
         return;
     EACH_RANK (rank, job) {
         enum signs_source source = _source (rank);
@@ -416,15 +415,13 @@ void watchdog_check (struct job *job)
         _tell_that_none_is_watched (job);
 }
 
-/* auto: when a silence will be too long, or it will be told that no task is watched. */
+/* auto: when a silence will be too long; it may be as soon as FIRST is over. */
 static int64_t _run_due (const struct job *job)
 {
-    int64_t due = NEVER, began = job->watchdog.began;
+    int64_t due = moment_ahead (job->watchdog.began + _first_ms (job, true), job->run);
 
     if (!job->config->watch.learns)
         return NEVER;
-    if (!job->watchdog.said)
-        due = moment_ahead (began + _first_ms (job, true), job->run);
     EACH_RANK (rank, job)
         if (_is_reachable (rank) && _has_signs (rank) && rank->watch.signs.overdue) {
             int64_t left = _most_ms (job, rank) - _silent_ms (job, rank);

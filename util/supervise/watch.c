@@ -49,7 +49,7 @@
 #define TELL_MIN_MS 1000
 #define TELL_MAX_MS 30000
 
-/* So often, and over this part of the longest silence, a log grows until it counts. */
+/* So often, and over this part of the longest silence (auto: of FIRST), a log grows until it counts. */
 #define GROWTHS_LEAST 5
 #define GROWING_PART 4
 
@@ -90,8 +90,6 @@ void watch_init (struct watch *w, const struct supervisor_config *c, int fd, str
         (struct watch){ .rule = c->watch, .fd = -1, .step_ms = _bounded (step_ms, STEP_MIN_MS, STEP_MAX_MS) };
     if (w->rule.seconds == 0 || c->spare)
         return;
-    if (w->rule.learns && w->rule.first > w->rule.seconds)
-        w->rule.first = w->rule.seconds;
     w->fd = fd;
     w->queue = _queue_length ();
     w->turns = w->rule.turns > 1 ? w->rule.turns : 1;
@@ -154,7 +152,10 @@ void watch_discard (const struct watch *w)
 void watch_begin (struct watch *w)
 {
     w->lives = true;
-    w->runs = w->judged = w->has_log = w->log_grew = w->done = w->asked = w->flooded = w->paused = false;
+    w->runs = w->log_grew = w->done = w->asked = w->flooded = w->paused = false;
+    /* auto: what is known of the program is true of its next life. */
+    w->judged = w->judged && w->rule.learns;
+    w->has_log = w->has_log && w->rule.learns;
     w->highest = w->step > w->highest ? w->step : w->highest;
     w->messages = w->growths = w->step = w->told_step = 0;
     w->age_ms = w->sign_ms = w->second_ms = 0;
@@ -255,9 +256,14 @@ static void _count (struct watch *w)
         w->age_ms += passed < most ? passed : most;
 }
 
+static bool _is_silent_for (const struct watch *w, int seconds)
+{
+    return w->age_ms - w->sign_ms >= seconds * SECOND_MS;
+}
+
 static bool _is_silent (const struct watch *w)
 {
-    return w->age_ms - w->sign_ms >= w->rule.seconds * SECOND_MS;
+    return _is_silent_for (w, w->rule.seconds);
 }
 
 /* The program has had its time for the first sign. */
@@ -266,19 +272,29 @@ static bool _is_old (const struct watch *w)
     return w->age_ms >= w->rule.first * SECOND_MS;
 }
 
+/* The longest silence that is known at the start: auto learns SECONDS from logs that count. */
+static int _longest (const struct watch *w)
+{
+    return w->rule.learns ? w->rule.first : w->rule.seconds;
+}
+
+static bool _keeps_growing (const struct watch *w)
+{
+    return w->growths == GROWTHS_LEAST
+           && w->age_ms - w->growing_ms >= _longest (w) * SECOND_MS / GROWING_PART;
+}
+
 /* Call it before the sign is noted. */
 static void _note_growth (struct watch *w)
 {
-    if (w->growths == 0 || _is_silent (w)) {
+    if (w->growths == 0 || _is_silent_for (w, _longest (w))) {
         w->growths = 0;
         w->growing_ms = w->age_ms;
     }
     w->growths += w->growths < GROWTHS_LEAST;
     w->log_grew = true;
     w->asked = false;
-    w->has_log = w->has_log
-                 || (w->growths == GROWTHS_LEAST
-                     && w->age_ms - w->growing_ms >= w->rule.seconds * SECOND_MS / GROWING_PART);
+    w->has_log = w->has_log || _keeps_growing (w);
 }
 
 static enum signs_source _source (const struct watch *w)
@@ -300,7 +316,8 @@ static bool _is_overdue (const struct watch *w)
 
     if (source == SIGNS_LOG)
         return _is_silent (w);
-    return source == SIGNS_MESSAGES && _is_silent (w) && (w->messages >= MESSAGES_LEAST || _is_old (w));
+    return source == SIGNS_MESSAGES && _is_silent (w)
+           && (w->messages >= MESSAGES_LEAST || w->rule.learns || _is_old (w));
 }
 
 struct deadline watch_poll (const struct watch *w, struct pollfd *pfd)
@@ -338,13 +355,14 @@ void watch_look (struct watch *w, bool executed)
     _read (w);
     /* What waits for a collective may print, again and again, that it waits. */
     if (log_growth_seen (w->log) && !w->sends) {
-        counted = w->has_log;
+        counted = _keeps_growing (w);
         _note_growth (w);
         _sign (w, counted);
     }
-    if (!w->judged && _is_old (w)) {
+    if (!w->judged && (_is_old (w) || (w->rule.learns && w->has_log))) {
         w->judged = true;
-        w->has_log = w->has_log || (w->log_grew && !_is_silent (w)) || (w->log && w->rule.given);
+        w->has_log =
+            w->has_log || (w->log_grew && !w->rule.learns && !_is_silent (w)) || (w->log && w->rule.given);
     }
 }
 

@@ -10,9 +10,10 @@
  * over a quarter of SECONDS, without a pause of SECONDS. Start-up output is less than that. Otherwise the
  * task is not watched.
  *
- * With --tf-watchdog=auto activity is overdue after the minimum time, and the job decides whether the task
- * hangs, based on the longest time without activity in the last 6 to 12 hours. The time before the second
- * heartbeat, or before the log counts, is the start of the program.
+ * With --tf-watchdog=auto a log counts only if it keeps growing like that, with FIRST in place of SECONDS.
+ * Then it counts in later lives, too. Activity is overdue after the minimum time, and the job decides whether
+ * the task hangs, based on the longest time without activity in the last 6 to 12 hours. The time before the
+ * second heartbeat, or before the log keeps growing, is the start of the program.
  *
  * Time counts only while this process runs, in steps that are bounded: a job that is suspended is not silent.
  */
@@ -47,7 +48,7 @@ struct watch {
     int64_t second_ms; /* its age at its second sign; 0: not yet */
     int growths; /* of the log, since it was silent; */
     int64_t growing_ms; /* the program's age at the first of these */
-    bool judged, has_log;           /* without messages: its log counts */
+    bool judged, has_log;           /* without messages: its log counts; auto: of all lives */
     bool log_grew; /* ever in this life */
     bool paused;                    /* the job is suspended: time does not count */
     bool done;                      /* it has said that it will send no more */
