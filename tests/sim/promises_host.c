@@ -46,18 +46,23 @@ static int64_t _unreached_since (const struct history *h, int number, int64_t no
     return until >= now - oracle_interval_ms (plan) - 2000 - 2 * plan->delay ? since : NEVER;
 }
 
-/* In a moment between two outages perhaps nobody connects. */
+/* In a moment between two outages, or behind tf-rendezvous's end, perhaps nobody connects. */
 static bool _follows_at_once (const struct history *h)
 {
     const struct plan *plan = h->plan;
 
     for (const struct disturbance *one = plan->disturbance; one < plan->disturbance + plan->disturbances;
          one++)
-        for (const struct disturbance *next = one + 1; next < plan->disturbance + plan->disturbances; next++)
-            if (oracle_cuts (one->kind) && (oracle_cuts (next->kind) || next->kind == DIE)
-                && next->at > one->at + one->lasts
-                && next->at < one->at + one->lasts + oracle_interval_ms (plan) + 2000 + 2 * plan->delay)
+        for (const struct disturbance *next = one + 1; next < plan->disturbance + plan->disturbances;
+             next++) {
+            bool killed = one->kind == KILL_RENDEZVOUS;
+            int64_t over = one->at + (killed ? 0 : one->lasts);
+
+            if ((killed ? next->kind == KILL_SUPERVISOR
+                        : oracle_cuts (one->kind) && (oracle_cuts (next->kind) || next->kind == DIE))
+                && next->at > over && next->at < over + oracle_interval_ms (plan) + 2000 + 2 * plan->delay)
                 return true;
+        }
     return false;
 }
 

@@ -191,7 +191,7 @@ const char *a_covered_failure_is_followed_by_a_life (const struct history *h)
             return NULL;
         /* manual: "If a task fails while its connection … is broken, …; after a minute without one it has
          * ended." */
-        if (note->kind == DISTURBED && plan->disturbance[note->number].lasts > 50000)
+        if (note->kind == DISTURBED && plan->disturbance[note->number].lasts > 40000)
             return NULL;
         /* One that is final ends the job; one of these uses restarts of its own. */
         if (note->kind == ENDED && note->status != 0

@@ -128,22 +128,23 @@ const char *a_bad_spare_is_not_used (const struct history *h)
 
 /*
  * "A node is never called bad because of one other node". For what it has found itself in any case, and
- * otherwise if nothing disturbs the step.
+ * otherwise if nothing disturbs the step, and while all check.
  */
 const char *a_good_node_is_not_condemned (const struct history *h)
 {
     const struct plan *plan = h->plan;
-    int bad = _count (plan, SLOW) + _count (plan, DEAF);
+    bool all = _count (plan, SLOW) + _count (plan, DEAF) <= 1 && plan->disturbances == 0;
 
     if (!plan->config.task.preflight)
         return NULL;
     EACH (note, h) {
         int node = plan->node[note->rank < 0 ? 0 : note->rank];
 
+        all = all && note->kind != LEFT;
         if (note->kind != TOLD || note->number != FACT_SUSPECT || plan->health[node] != HEALTHY
             || (note->status == FOUND_UNREACHED && _reaches_none (plan, node)))
             continue;
-        if (note->status == FOUND_PROGRAM || (plan->disturbances == 0 && bad <= 1))
+        if (note->status == FOUND_PROGRAM || all)
             return oracle_broken (note, "is called bad, and is good: found", note->status);
     }
     return NULL;

@@ -80,7 +80,7 @@ const char *a_job_goes_on_only_if_it_has_saved (const struct history *h)
     const struct note *save = oracle_told (h, FACT_SAVE), *requeue = oracle_told (h, FACT_REQUEUE);
     const struct note *over = oracle_told (h, FACT_OVER), *unsaved = NULL;
     const struct plan *plan = h->plan;
-    bool near = false;
+    bool near = false, lost[MOST_RANKS] = { false };
 
     if (!save || !requeue || plan->config.stop != STOP_WHEN_AUTO)
         return NULL;
@@ -88,6 +88,8 @@ const char *a_job_goes_on_only_if_it_has_saved (const struct history *h)
         /* Its time is over. */
         if (note->kind == DISTURBED && note->status == CANCEL && note->at <= requeue->at)
             return NULL;
+        if (note->kind == TOLD && (note->number == FACT_LOST || note->number == FACT_REPLACED))
+            lost[note->rank] = lost[note->rank] || note <= requeue;
         if (note->kind != ENDED || !_fails (h, note))
             continue;
         unsaved = note->at > save->at && !_may_be_over (h, note) && !_is_stopped (h, note) ? note : unsaved;
@@ -95,8 +97,9 @@ const char *a_job_goes_on_only_if_it_has_saved (const struct history *h)
         near = near || note->at > save->at - NEAR_MS - 2 * plan->delay
                || (plan->kind[note->place] == RULES_PS && over && over->status == FINISH_PS_FAILED);
     }
-    /* One whose connection broke may have lost its place to a spare, or is not waited for. */
-    if (unsaved && requeue->status == REQUEUE_GOES_ON && !oracle_began (h, oracle_breaks, requeue->at))
+    /* What is lost has no place any longer, or is not waited for; nor is one whose connection broke before. */
+    if (unsaved && requeue->status == REQUEUE_GOES_ON && !lost[unsaved->rank]
+        && !oracle_began (h, oracle_breaks, save->at))
         return oracle_broken (unsaved, "the job goes on, and this task has not saved", unsaved->status);
     if (!near && requeue->status == REQUEUE_FAILED && oracle_began (h, oracle_is_any, requeue->at) <= 1)
         return oracle_broken (requeue, "the job does not go on, and all have saved", 0);

@@ -158,24 +158,31 @@ const char *what_is_lost_is_replaced (const struct history *h)
 
 /*
  * guide/hangs.md: "While a node does not answer, no task is named". Of a node that is lost while a task
- * of the cluster runs on it, from when its silence can be known, or is asked for.
+ * of the cluster runs on it, before the tasks are asked.
  */
 const char *a_silent_node_is_no_hang (const struct history *h)
 {
     const struct plan *plan = h->plan;
     const struct note *loss = oracle_has_spares (plan) ? _only_loss (h) : NULL;
     struct alive alive = { 0 };
+    const struct note *asked = NULL;
     bool works = false;
 
     if (!loss || loss->status == KILL_SUPERVISOR)
         return NULL;
     EACH (note, h) {
+        /* It was heard of before, if at all. */
+        if (note->kind == DISTURBED && note < loss && oracle_cuts ((enum disturbance_kind)note->status)
+            && note->at + plan->disturbance[note->number].lasts + oracle_interval_ms (plan) > loss->at)
+            return NULL;
+        if (note->kind == QUESTION && (!asked || note->number != asked->number))
+            asked = note;
         for (int i = 0; i < plan->tasks && note == loss; i++)
             works = works
                     || (alive.program[i] && _is_hit (plan, &plan->disturbance[loss->number], i)
                         && oracle_is_member (plan, alive.began[i].place));
-        if (works && note->kind == TOLD && note->number == FACT_HANG
-            && note->at > loss->at + 1000 + 2 * plan->delay
+        if (works && note->kind == TOLD && note->number == FACT_HANG && asked
+            && asked->at > loss->at + 2 * plan->delay
             && note->at < loss->at + plan->config.lost_after * SECOND_MS)
             return oracle_broken (note, "is said to hang, and a node is silent", loss->number);
         oracle_follow (h, &alive, note);

@@ -192,6 +192,8 @@ static void _take_goal (int rank, const struct message *message)
         s->has_answer = true;
         s->answer = *message;
     }
+    if (asked)
+        notes_add (QUESTION, rank, s->goal.question);
     if (asked && s->machine.phase == MACHINE_RUNS && w.program[rank].alive)
         link_tell_status (rank);
     notes_say ("rank %d: goal: life %d, stop %d, report %d%s, question %d", rank, s->goal.life,

@@ -117,6 +117,7 @@ enum note_kind {
     PLACES, /* a new dictionary: generation */
     TOLD, /* a fact that srun prints: kind, rank, number */
     TOLD_TO_STOP, /* the rendezvous tells a supervisor so: rank, life */
+    QUESTION, /* ... asks it for signs: rank; number: how often it was asked */
     DISTURBED, /* its number, kind and target */
     CALMED, /* ... is over */
     SUSPENDED,
