@@ -97,7 +97,7 @@ const char *a_job_goes_on_only_if_it_has_saved (const struct history *h)
         near = near || note->at > save->at - NEAR_MS - 2 * plan->delay
                || (plan->kind[note->place] == RULES_PS && over && over->status == FINISH_PS_FAILED);
     }
-    /* What is lost has no place any longer, or is not waited for; nor is one whose connection broke before. */
+    /* What is lost has no place any longer, or is not waited for, nor is what was cut off before. */
     if (unsaved && requeue->status == REQUEUE_GOES_ON && !lost[unsaved->rank]
         && !oracle_began (h, oracle_breaks, save->at))
         return oracle_broken (unsaved, "the job goes on, and this task has not saved", unsaved->status);

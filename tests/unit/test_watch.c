@@ -180,6 +180,8 @@ static void tell_all (void)
         story_result ("step %d", signs.step);
     if (signs.log_grew)
         story_result ("its log grew");
+    if (signs.slowest_ms)
+        story_result ("%d ms at most", signs.slowest_ms);
 }
 
 /* "N first N [auto] [given] [turns N] [rank N] [serves] [log]" */

@@ -339,7 +339,7 @@ struct watchdog {
     int64_t settled; /* so long after the end of a watched task, logs do not count */
     /* auto: */
     int64_t began; /* job->run when the tasks did */
-    int64_t second_ms; /* the longest time until the second sign of a first life; 0: none */
+    int64_t second_ms; /* the longest time until the second heartbeat of a first life; 0: none */
     int64_t verdict_ms; /* the silence at the last verdict */
 };
 

@@ -415,18 +415,21 @@ void watchdog_check (struct job *job)
         _tell_that_none_is_watched (job);
 }
 
-/* auto: when a silence will be too long; it may be as soon as FIRST is over. */
+/* auto: when a silence will be too long; it may be as soon as more is allowed no longer. */
 static int64_t _run_due (const struct job *job)
 {
-    int64_t due = moment_ahead (job->watchdog.began + _first_ms (job, true), job->run);
+    int64_t due = moment_ahead (job->watchdog.began + FIRSTS * _first_ms (job, true), job->run);
 
     if (!job->config->watch.learns)
         return NEVER;
     EACH_RANK (rank, job)
         if (_is_reachable (rank) && _has_signs (rank) && rank->watch.signs.overdue) {
+            const struct life *life = &rank->place->life;
             int64_t left = _most_ms (job, rank) - _silent_ms (job, rank);
 
             due = moment_first (due, moment_ahead (job->run + left, job->run));
+            due =
+                moment_first (due, moment_ahead (life->began + _first_ms (job, life->number == 0), job->run));
         }
     return due;
 }

@@ -20,8 +20,8 @@
  *
  *     SECONDS     five times that, at least the least time; after a verdict, also twice what was silent
  *                 then, until FIRST
- *     FIRST       as given, or half an hour; in later lives five times what the second sign of the first
- *                 one took
+ *     FIRST       as given, or half an hour; in later lives five times what the second heartbeat of the
+ *                 first one took
  *
  * A life is FIRST old before SECONDS counts; until then FIRST does. A pause that has not come yet, as the
  * first evaluation, cannot be learnt. So in the first ten times FIRST a tenth of the time that has passed is

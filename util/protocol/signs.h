@@ -48,7 +48,7 @@ struct signs {
     char status[SIGNS_MAX_STATUS + 1];  /* what the program has said of its work: printable ASCII, or "" */
     int started_ms; /* so long after its begin this life was seen to serve on its address; 0: not seen */
     int slowest_ms; /* --tf-watchdog=auto: the longest silence between two signs; 0: none yet */
-    int second_ms; /* ... so long after its start the program gave the second sign of this life; 0: not yet */
+    int second_ms; /* ... so long after its start the program sent its second message; 0: not yet */
     int step; /* the highest number "step N" in what it has said in this life; 0: none */
     bool aside; /* nothing of it is for decisions: the step is told out of turn, for tf-status */
     char traceback[FAILURE_TEXT_MAX + 1]; /* with which its log ends, or "" */

@@ -153,12 +153,12 @@ void watch_begin (struct watch *w)
 {
     w->lives = true;
     w->runs = w->log_grew = w->done = w->asked = w->flooded = w->paused = false;
+    w->judged = false;
     /* auto: what is known of the program is true of its next life. */
-    w->judged = w->judged && w->rule.learns;
     w->has_log = w->has_log && w->rule.learns;
     w->highest = w->step > w->highest ? w->step : w->highest;
     w->messages = w->growths = w->step = w->told_step = 0;
-    w->age_ms = w->sign_ms = w->second_ms = 0;
+    w->age_ms = w->sign_ms = w->second_ms = w->pause_ms = 0;
     w->looked_ms = w->read_ms = w->sign_at_ms = _time_ms ();
     w->status[0] = '\0';
     w->told_source = SIGNS_UNKNOWN;
@@ -167,26 +167,26 @@ void watch_begin (struct watch *w)
     w->aside_step = 0;
 }
 
-static void _learn (struct watch *w)
+static int64_t _silence (const struct watch *w)
 {
-    int64_t silent = w->age_ms - w->sign_ms;
+    return w->age_ms - w->sign_ms;
+}
 
+static void _learn (struct watch *w, int64_t silence)
+{
+    if (!w->rule.learns)
+        return;
     if (_time_ms () - w->window_ms >= WINDOW_MS) {
         w->slowest_ms[1] = w->slowest_ms[0];
         w->slowest_ms[0] = 0;
         w->window_ms = _time_ms ();
     }
-    if (silent > w->slowest_ms[0])
-        w->slowest_ms[0] = silent;
+    if (silence > w->slowest_ms[0])
+        w->slowest_ms[0] = silence;
 }
 
-/* `counts`: the program had begun to work at the sign before. */
-static void _sign (struct watch *w, bool counts)
+static void _sign (struct watch *w)
 {
-    if (w->rule.learns && counts && w->second_ms > 0)
-        _learn (w);
-    else if (w->rule.learns && counts)
-        w->second_ms = w->age_ms;
     w->sign_ms = w->age_ms;
     w->sign_at_ms = _time_ms ();
 }
@@ -206,7 +206,11 @@ static void _take_message (struct watch *w, const char *bytes, size_t length)
         w->sends = true;
         w->done = w->asked = false;
         w->messages += w->messages < SIGNS_MAX_MS;
-        _sign (w, w->messages > 1);
+        if (w->messages == MESSAGES_LEAST)
+            w->second_ms = w->age_ms;
+        else if (w->messages > MESSAGES_LEAST)
+            _learn (w, _silence (w));
+        _sign (w);
     }
     if (message.stopping)
         w->done = true;
@@ -256,14 +260,9 @@ static void _count (struct watch *w)
         w->age_ms += passed < most ? passed : most;
 }
 
-static bool _is_silent_for (const struct watch *w, int seconds)
-{
-    return w->age_ms - w->sign_ms >= seconds * SECOND_MS;
-}
-
 static bool _is_silent (const struct watch *w)
 {
-    return _is_silent_for (w, w->rule.seconds);
+    return _silence (w) >= w->rule.seconds * SECOND_MS;
 }
 
 /* The program has had its time for the first sign. */
@@ -272,29 +271,42 @@ static bool _is_old (const struct watch *w)
     return w->age_ms >= w->rule.first * SECOND_MS;
 }
 
-/* The longest silence that is known at the start: auto learns SECONDS from logs that count. */
-static int _longest (const struct watch *w)
+/* The longest silence of a log that counts, as far as it is known: auto learns SECONDS from such logs. */
+static int64_t _longest_ms (const struct watch *w)
 {
-    return w->rule.learns ? w->rule.first : w->rule.seconds;
+    int seconds = w->rule.learns && w->rule.first > w->rule.seconds ? w->rule.first : w->rule.seconds;
+
+    return seconds * SECOND_MS;
 }
 
 static bool _keeps_growing (const struct watch *w)
 {
-    return w->growths == GROWTHS_LEAST
-           && w->age_ms - w->growing_ms >= _longest (w) * SECOND_MS / GROWING_PART;
+    return w->growths == GROWTHS_LEAST && w->age_ms - w->growing_ms >= _longest_ms (w) / GROWING_PART;
 }
 
-/* Call it before the sign is noted. */
+/* What waits for a collective may print, again and again, that it waits: of a task that sends no message. */
 static void _note_growth (struct watch *w)
 {
-    if (w->growths == 0 || _is_silent_for (w, _longest (w))) {
+    bool kept = _keeps_growing (w);
+
+    if (kept)
+        _learn (w, _silence (w));
+    if (w->growths == 0 || _silence (w) >= _longest_ms (w)) {
         w->growths = 0;
+        w->pause_ms = 0;
         w->growing_ms = w->age_ms;
+    } else if (_silence (w) > w->pause_ms)
+        w->pause_ms = _silence (w);
+    if (w->growths == 0 || w->age_ms - w->grew_ms >= _longest_ms (w) / LOOKS) {
+        w->growths += w->growths < GROWTHS_LEAST;
+        w->grew_ms = w->age_ms;
     }
-    w->growths += w->growths < GROWTHS_LEAST;
+    if (!kept && _keeps_growing (w))
+        _learn (w, w->pause_ms);
     w->log_grew = true;
     w->asked = false;
     w->has_log = w->has_log || _keeps_growing (w);
+    _sign (w);
 }
 
 static enum signs_source _source (const struct watch *w)
@@ -305,7 +317,7 @@ static enum signs_source _source (const struct watch *w)
         return SIGNS_DONE;
     if (w->sends)
         return SIGNS_MESSAGES;
-    if (!w->judged)
+    if (w->rule.learns ? !w->has_log && _silence (w) < _longest_ms (w) : !w->judged)
         return SIGNS_UNKNOWN;
     return w->has_log ? SIGNS_LOG : SIGNS_NONE;
 }
@@ -337,8 +349,6 @@ struct deadline watch_poll (const struct watch *w, struct pollfd *pfd)
 
 void watch_look (struct watch *w, bool executed)
 {
-    bool counted;
-
     if (w->rule.seconds == 0 || !w->lives)
         return;
     if (!w->runs) {
@@ -353,13 +363,9 @@ void watch_look (struct watch *w, bool executed)
     }
     _count (w);
     _read (w);
-    /* What waits for a collective may print, again and again, that it waits. */
-    if (log_growth_seen (w->log) && !w->sends) {
-        counted = _keeps_growing (w);
+    if (log_growth_seen (w->log) && !w->sends)
         _note_growth (w);
-        _sign (w, counted);
-    }
-    if (!w->judged && (_is_old (w) || (w->rule.learns && w->has_log))) {
+    if (!w->judged && _is_old (w)) {
         w->judged = true;
         w->has_log =
             w->has_log || (w->log_grew && !w->rule.learns && !_is_silent (w)) || (w->log && w->rule.given);
@@ -432,7 +438,7 @@ struct signs watch_signs (const struct watch *w)
         .slowest_ms = _ms (w->slowest_ms[0] > w->slowest_ms[1] ? w->slowest_ms[0] : w->slowest_ms[1]),
         .second_ms = _ms (w->second_ms),
         .step = w->step,
-        .silent_ms = _ms (w->age_ms - w->sign_ms),
+        .silent_ms = _ms (_silence (w)),
         .ago_ms = _ms (_time_ms () - w->sign_at_ms),
     };
 

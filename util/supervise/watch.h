@@ -7,13 +7,14 @@
  * A task that sends heartbeats hangs when it has sent none for SECONDS, or for FIRST from the start of a
  * program to its second heartbeat. The log of a task that sends none counts from FIRST on, if it has grown in
  * the last SECONDS or if the user has given FIRST. At any time it counts after it has grown at five looks,
- * over a quarter of SECONDS, without a pause of SECONDS. Start-up output is less than that. Otherwise the
- * task is not watched.
+ * a twentieth of SECONDS apart, over a quarter of SECONDS, without a pause of SECONDS. Start-up output is
+ * less than that. Otherwise the task is not watched.
  *
  * With --tf-watchdog=auto a log counts only if it keeps growing like that, with FIRST in place of SECONDS.
- * Then it counts in later lives, too. Activity is overdue after the minimum time, and the job decides whether
- * the task hangs, based on the longest time without activity in the last 6 to 12 hours. The time before the
- * second heartbeat, or before the log keeps growing, is the start of the program.
+ * Then it counts in later lives, too. One that does not count is known to be none when it has not grown for
+ * FIRST. Activity is overdue after the minimum time, and the job decides whether the task hangs, based on the
+ * longest time without activity in the last 6 to 12 hours: between two heartbeats from the second one on,
+ * and between all growths of a log that counts.
  *
  * Time counts only while this process runs, in steps that are bounded: a job that is suspended is not silent.
  */
@@ -45,9 +46,11 @@ struct watch {
     int64_t sign_ms;                /* its age at the last sign */
     int64_t sign_at_ms; /* when that was, CLOCK_MONOTONIC */
     int messages;
-    int64_t second_ms; /* its age at its second sign; 0: not yet */
+    int64_t second_ms; /* its age at its second message; 0: not yet */
     int growths; /* of the log, since it was silent; */
-    int64_t growing_ms; /* the program's age at the first of these */
+    int64_t growing_ms; /* the program's age at the first of these, */
+    int64_t grew_ms; /* ... and at the last that was counted; */
+    int64_t pause_ms; /* the longest silence between all of them */
     bool judged, has_log;           /* without messages: its log counts; auto: of all lives */
     bool log_grew; /* ever in this life */
     bool paused;                    /* the job is suspended: time does not count */
