@@ -196,6 +196,26 @@ names_worker_1 ()
     hung 0 1
 }
 
+# bats test_tags=once
+@test "--tf-watchdog=auto counts logs that have kept growing, and ignores what is printed at the start" {
+    local said=$SPANK_TF_CLUSTER/work/said beside
+
+    export WORKERS=2 IDLE=1 QUIET=1
+    slurm srun -Q -N1 -n1 --tf-tasks=worker --tf-watchdog=auto,60 --tf-log-dir=beside sh -c 'echo begins; sleep 70' \
+        2> "$said" 3>&- &
+    beside=$!
+    begin -N2 -n2 --tf-tasks=worker:2 --tf-watchdog=auto,60 --tf-log-dir=logs --tf-show ./steps 100000
+    does 0 5
+    # A quarter of FIRST, and a look more.
+    sleep 20
+    slurm touch "$work/hang.1"
+    ends 124
+    grep -qE 'no activity for (6[0-9]|[7-9][0-9]) s \(auto: at most [0-9]\.[0-9] s before\): worker [01] \(rank [01], ' <<< "$stderr" || fail "no verdict by the logs"
+    hung 0 1
+    wait "$beside" || fail "the one that printed at its start is ended: $(< "$said")"
+    grep -qE 'no heartbeat and no growing log in 60 s \(last growth: worker0.log, 6[0-9] s ago\)' "$said" || fail "$(< "$said")"
+}
+
 # bats test_tags=release
 @test "a worker that is stopped is named first, and all go on from what they have saved, which is one restart" {
     export WORKERS=3

@@ -50,7 +50,8 @@ struct watch {
     int growths; /* of the log, since it was silent; */
     int64_t growing_ms; /* the program's age at the first of these, */
     int64_t grew_ms; /* ... and at the last that was counted; */
-    int64_t pause_ms; /* the longest silence between all of them */
+    int64_t pause_ms; /* the longest silence between all of them that is not learned */
+    bool grows; /* it has kept growing until the last of them */
     bool judged, has_log;           /* without messages: its log counts; auto: of all lives */
     bool log_grew; /* ever in this life */
     bool paused;                    /* the job is suspended: time does not count */
