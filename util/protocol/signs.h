@@ -22,7 +22,7 @@
 #define SIGNS_MOST_UNANSWERED 8
 
 enum signs_source {
-    SIGNS_UNKNOWN,              /* the program still has time for its first one */
+    SIGNS_UNKNOWN,              /* the program has time for its first one, or its log may come to count */
     SIGNS_NONE,                 /* it has given none in time, or is not watched */
     SIGNS_LOG,                  /* its log file grows */
     SIGNS_MESSAGES,             /* it sends messages */

@@ -152,7 +152,7 @@ void watch_discard (const struct watch *w)
 void watch_begin (struct watch *w)
 {
     w->lives = true;
-    w->runs = w->judged = w->grows = w->log_grew = w->done = w->asked = w->flooded = w->paused = false;
+    w->runs = w->judged = w->log_grew = w->done = w->asked = w->flooded = w->paused = false;
     /* auto: what is known of the program is true of its next life. */
     w->has_log = w->has_log && w->rule.learns;
     w->highest = w->step > w->highest ? w->step : w->highest;
@@ -205,7 +205,7 @@ static void _take_message (struct watch *w, const char *bytes, size_t length)
         w->sends = true;
         w->done = w->asked = false;
         w->messages += w->messages < SIGNS_MAX_MS;
-        if (w->messages == MESSAGES_LEAST)
+        if (w->messages == MESSAGES_LEAST && w->rule.learns)
             w->second_ms = w->age_ms;
         else if (w->messages > MESSAGES_LEAST)
             _learn (w, _silence (w));
@@ -281,25 +281,23 @@ static int64_t _longest_ms (const struct watch *w)
 /* What waits for a collective may print, again and again, that it waits: of a task that sends no message. */
 static void _note_growth (struct watch *w)
 {
-    bool grew = w->grows;
-
     if (w->growths > 0 && _silence (w) > w->pause_ms)
         w->pause_ms = _silence (w);
     if (w->growths == 0 || _silence (w) >= _longest_ms (w)) {
         w->growths = 0;
-        w->pause_ms = grew ? w->pause_ms : 0;
         w->growing_ms = w->age_ms;
     }
     if (w->growths == 0 || w->age_ms - w->grew_ms >= _longest_ms (w) / LOOKS) {
         w->growths += w->growths < GROWTHS_LEAST;
         w->grew_ms = w->age_ms;
     }
-    w->grows = w->growths == GROWTHS_LEAST && w->age_ms - w->growing_ms >= _longest_ms (w) / GROWING_PART;
-    if (grew || w->grows) {
+    w->has_log =
+        w->has_log
+        || (w->growths == GROWTHS_LEAST && w->age_ms - w->growing_ms >= _longest_ms (w) / GROWING_PART);
+    if (w->has_log) {
         _learn (w, w->pause_ms);
         w->pause_ms = 0;
     }
-    w->has_log = w->has_log || w->grows;
     w->log_grew = true;
     w->asked = false;
     _sign (w);

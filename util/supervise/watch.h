@@ -6,9 +6,9 @@
  *
  * A task that sends heartbeats hangs when it has sent none for SECONDS, or for FIRST from the start of a
  * program to its second heartbeat. The log of a task that sends none counts from FIRST on, if it has grown in
- * the last SECONDS or if the user has given FIRST. At any time it counts after it has grown at five looks,
- * a twentieth of SECONDS apart, over a quarter of SECONDS, without a pause of SECONDS. Start-up output is
- * less than that. Otherwise the task is not watched.
+ * the last SECONDS or if the user has given FIRST; or if it has, before or later, grown at five looks, a
+ * twentieth of SECONDS apart, over a quarter of SECONDS, without a pause of SECONDS. Start-up output is less
+ * than that. Otherwise the task is not watched.
  *
  * With --tf-watchdog=auto a log counts only if it keeps growing like that, with FIRST in place of SECONDS.
  * Then it counts in later lives, too. One that does not count is known to be none when it has not grown for
@@ -50,8 +50,7 @@ struct watch {
     int growths; /* of the log, since it was silent; */
     int64_t growing_ms; /* the program's age at the first of these, */
     int64_t grew_ms; /* ... and at the last that was counted; */
-    int64_t pause_ms; /* the longest silence between all of them that is not learned */
-    bool grows; /* it has kept growing until the last of them */
+    int64_t pause_ms; /* the longest silence between all of them that is not learned yet */
     bool judged, has_log;           /* without messages: its log counts; auto: of all lives */
     bool log_grew; /* ever in this life */
     bool paused;                    /* the job is suspended: time does not count */
