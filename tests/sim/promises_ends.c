@@ -383,8 +383,6 @@ const char *the_lost_are_told_in_time (const struct history *h)
     EACH (note, h) {
         if (note->kind == DISTURBED && note->status != KILL_SUPERVISOR && note->status != KILL_PROGRAM)
             return NULL;
-        if (note->kind == SRUN_ENDED)
-            return NULL;
         for (int i = 0; i < h->plan->tasks; i++)
             if (gone[i] && note->at > gone[i]->at + 60000 + 2 * h->plan->delay + 100)
                 return oracle_broken (gone[i], "is gone, and nobody is told", i);

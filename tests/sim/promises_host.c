@@ -124,9 +124,6 @@ const char *sruns_host_ends_its_tasks_if_it_is_cut_off (const struct history *h)
         if (note->kind != KILLED || !note->number || plan->node[note->rank] != plan->srun || asked[note->rank]
             || oracle_began (h, oracle_of_slurm, note->at) || note->at <= ordered)
             continue;
-        for (const struct note *told = h->note; told < note; told++)
-            if (told->kind == TOLD && told->number == FACT_REPLACED && told->rank == note->rank)
-                return NULL;
         if (_unreached (h, note->at, &since) < 2)
             return oracle_broken (note, "is killed, and srun's host is not cut off", note->life);
         if (note->at - since < 1000 * plan->config.lost_after - oracle_interval_ms (plan) - 50)

@@ -12,11 +12,6 @@
 
 #include "oracle.h"
 
-static bool _warns (const struct plan *plan)
-{
-    return strstr (plan->config.task.preflight, "warn");
-}
-
 /* It is found by the check of the node alone. */
 static bool _fails_alone (const struct plan *plan, int node)
 {
@@ -96,7 +91,7 @@ const char *a_bad_node_is_not_used (const struct history *h)
     const struct plan *plan = h->plan;
 
     if (!plan->config.task.preflight
-        || (_warns (plan)
+        || (strstr (plan->config.task.preflight, "warn")
             && (_spares_on_good_nodes (plan) < _places_on_bad_nodes (plan) || plan->disturbances > 0)))
         return NULL;
     EACH (note, h) {
@@ -135,8 +130,6 @@ const char *a_good_node_is_not_condemned (const struct history *h)
     const struct plan *plan = h->plan;
     bool all = _count (plan, SLOW) + _count (plan, DEAF) <= 1 && plan->disturbances == 0;
 
-    if (!plan->config.task.preflight)
-        return NULL;
     EACH (note, h) {
         int node = plan->node[note->rank < 0 ? 0 : note->rank];
 

@@ -85,9 +85,6 @@ const char *a_job_goes_on_only_if_it_has_saved (const struct history *h)
     if (!save || !requeue || plan->config.stop != STOP_WHEN_AUTO)
         return NULL;
     EACH (note, h) {
-        /* Its time is over. */
-        if (note->kind == DISTURBED && note->status == CANCEL && note->at <= requeue->at)
-            return NULL;
         if (note->kind == TOLD && (note->number == FACT_LOST || note->number == FACT_REPLACED))
             lost[note->rank] = lost[note->rank] || note <= requeue;
         if (note->kind != ENDED || !_fails (h, note))
@@ -116,8 +113,6 @@ const char *what_serves_is_not_asked_to_save (const struct history *h)
     EACH (note, h) {
         if (note->at < save->at)
             continue;
-        if (note->kind == TOLD && note->number == FACT_OVER)
-            return NULL;
         /* Slurm's own SIGTERM is another one. */
         if (note->kind == DISTURBED && note->status != LIMIT)
             return NULL;

@@ -134,11 +134,8 @@ const char *what_is_lost_is_replaced (const struct history *h)
         return NULL;
     deadline = _deadline (h, loss);
     EACH (note, h) {
-        if (note->kind == TOLD && note->number == FACT_REPLACED) {
-            if (note < loss)
-                return NULL;
+        if (note->kind == TOLD && note->number == FACT_REPLACED)
             lost[note->rank] = false;
-        }
         for (int i = 0; i < h->plan->tasks && note == loss; i++)
             lost[i] = alive.program[i] && _is_hit (h->plan, &h->plan->disturbance[loss->number], i);
         for (int i = 0; i < h->plan->tasks && note > loss && note->at > deadline; i++)
@@ -285,12 +282,9 @@ const char *who_is_cut_off_does_not_stay_longer (const struct history *h)
         here[i] = true;
     }
     EACH (note, h) {
-        int64_t now;
-
-        if (note->kind == DISTURBED && note->status == SUSPEND)
-            return NULL;
         /* Before it leaves, and before the node is back. */
-        now = note->at - 1;
+        int64_t now = note->at - 1;
+
         for (int i = 0; i < plan->tasks && (note->kind == LEFT || note->kind == CALMED); i++) {
             int64_t since = here[i] && ended[i] != NEVER ? _cut_since (h, plan->node[i], now) : NEVER;
 

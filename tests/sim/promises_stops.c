@@ -165,10 +165,12 @@ static bool _one_hangs (const struct history *h, const struct note *told)
     return false;
 }
 
+/* A suspension of which tf-rendezvous does not hear counts as age. */
 const char *what_gives_signs_does_not_hang (const struct history *h)
 {
     EACH (note, h)
-        if (note->kind == TOLD && note->number == FACT_HANG && !_one_hangs (h, note))
+        if (note->kind == TOLD && note->number == FACT_HANG && !_one_hangs (h, note)
+            && !(oracle_began (h, oracle_is_suspension, NEVER) && oracle_began (h, oracle_breaks, NEVER)))
             return oracle_broken (note, "a verdict about a step that does not hang", note->number);
     return NULL;
 }
