@@ -55,11 +55,6 @@ static int _connect (const struct launch *launch)
     return fd;
 }
 
-static void _send (const struct launch *launch, const void *bytes, size_t length)
-{
-    send_all (_connect (launch), bytes, length);
-}
-
 static void _send_frame (const struct launch *launch, struct frame *frame)
 {
     send_frame (_connect (launch), frame);
@@ -109,7 +104,7 @@ static void _half_frames (const struct launch *launch)
     memset (bytes, 'x', sizeof (bytes));
     _make_header (bytes, FRAME_VERSION, FRAME_MAX_REGISTRATION);
     for (size_t i = 0; i < MANY_CONNECTIONS; i++)
-        _send (launch, bytes, i % 4 ? sizeof (bytes) : i % FRAME_HEADER);
+        send_all (_connect (launch), bytes, i % 4 ? sizeof (bytes) : i % FRAME_HEADER);
 }
 
 static void _wrong_tokens (const struct launch *launch)

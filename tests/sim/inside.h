@@ -36,11 +36,16 @@ struct message {
     bool serves, watched;
 };
 
+/* The rendezvous asks its kernel so often when it has heard of others. */
+#define HEARD_MS 1000
+
 struct connection {
     int rank;
     bool up[2];
     int64_t last[2];                /* when the last message arrives there */
     int64_t unanswered; /* when the rendezvous first sent something on it that the cut has swallowed */
+    int underway; /* messages to the supervisor that have not arrived; */
+    bool aborted; /* ... and are not sent again */
 };
 
 struct event {

@@ -157,16 +157,11 @@ static void _make_disturbance (struct plan *plan, struct disturbance *d)
         d->target %= plan->tasks;
 }
 
-static bool _is_earlier (const struct disturbance *a, const struct disturbance *b)
-{
-    return a->at < b->at;
-}
-
 static void _add_disturbance (struct plan *plan, const struct disturbance *d)
 {
     int at = plan->disturbances++;
 
-    for (; at > 0 && _is_earlier (d, &plan->disturbance[at - 1]); at--)
+    for (; at > 0 && d->at < plan->disturbance[at - 1].at; at--)
         plan->disturbance[at] = plan->disturbance[at - 1];
     plan->disturbance[at] = *d;
 }

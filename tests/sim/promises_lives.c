@@ -292,6 +292,8 @@ const char *an_evaluator_is_restarted_in_its_grace (const struct history *h)
         if (note->kind != ENDED || note->status == 0)
             continue;
         failures += note->cause != BY_SUPERVISOR;
+        if (over == NEVER && !oracle_covers (plan, note->status))
+            return NULL;
         if (over != NEVER && note->cause == BY_ITSELF && oracle_covers (plan, note->status)
             && (plan->kind[note->place] == RULES_EVALUATOR
                 || (plan->beside[note->place] && note->at + takes < ends))

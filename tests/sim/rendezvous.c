@@ -18,7 +18,6 @@
 #include "job/goals.h"
 #include "job/place.h"
 
-#define HEARD_MS 1000
 #define MOST_INPUTS 16384
 
 /* The rendezvous: its ranks. */
@@ -326,21 +325,23 @@ void rendezvous_perform_facts (void)
 
 static void _ask_heard (void)
 {
-    if (w.plan->config.lost_after == 0 || w.now - w.asked_heard < HEARD_MS)
+    int lost_after = w.plan->config.lost_after;
+    int64_t silent[MOST_RANKS] = { 0 };
+
+    if (lost_after == 0 || w.now - w.asked_heard < HEARD_MS)
         return;
     w.asked_heard = w.now;
     for (int i = 0; i < w.plan->tasks; i++)
-        if (rendezvous_is_up (i))
-            w.rank[i].silent =
-                w.now - wire_heard (i, RENDEZVOUS) > silence_long_ms (w.plan->config.lost_after);
-}
-
-static void _break_silent (void)
-{
+        if (rendezvous_is_up (i)) {
+            silent[i] = w.now - wire_heard (i, RENDEZVOUS);
+            w.rank[i].silent = silent[i] > silence_long_ms (lost_after);
+        }
     for (int i = 0; i < w.plan->tasks; i++)
-        if (rendezvous_is_up (i) && w.rank[i].silent
-            && w.now - wire_heard (i, RENDEZVOUS) >= w.plan->config.lost_after * SECOND_MS)
+        if (silent[i] >= lost_after * SECOND_MS
+            || (silent[i] >= silence_asked_ms (lost_after) && w.connection[w.its[i]].underway > 0)) {
+            w.connection[w.its[i]].aborted = true;
             rendezvous_lose (i, JOB_BROKEN_MS);
+        }
 }
 
 /* It stays until then. */
@@ -393,7 +394,6 @@ void rendezvous_check (void)
 
     do {
         _ask_heard ();
-        _break_silent ();
         if (_note_wire () || !input_timed || job_due (w.job) <= w.now)
             rendezvous_take (&(struct input){ .kind = TIMED });
         rendezvous_perform_facts ();

@@ -50,6 +50,7 @@ void wire_send (int connection, enum side to, const struct message *message)
 
     if (to == SUPERVISOR && wire_is_cut (node) && c->unanswered < node->cut_since)
         c->unanswered = w.now;
+    c->underway += to == SUPERVISOR;
     if (at == NEVER)
         return;
     if (w.messages == MOST_MESSAGES) {

@@ -62,16 +62,17 @@ static void _see_end (const struct event *event)
 static void _deliver (const struct event *event)
 {
     struct message *message = &w.message[event->a];
-    const struct connection *c = &w.connection[message->connection];
+    struct connection *c = &w.connection[message->connection];
     struct supervisor *s = &w.supervisor[c->rank];
 
-    /* What an outage has delayed is sent again after it, but not by a node that has died. */
-    if (wire_node (c->rank)->dead)
+    /* What an outage has delayed is sent again, but not by a dead node, nor on an aborted connection. */
+    if (wire_node (c->rank)->dead || (event->b == SUPERVISOR && c->aborted))
         return;
     if (wire_is_cut (wire_node (c->rank))) {
         events_push (wire_node (c->rank)->cut_until, DELIVER, event->a, event->b);
         return;
     }
+    c->underway -= event->b == SUPERVISOR;
     if (!c->up[event->b]) {
         events_push (w.now + wire_delay (), TELL_RESET, message->connection,
                      event->b == SUPERVISOR ? RENDEZVOUS : SUPERVISOR);
@@ -140,7 +141,7 @@ static void _happen (const struct event *event)
 /* With spares it looks now and then whether a host is silent; that is of interest while one is cut off. */
 static int64_t _rendezvous_due (void)
 {
-    int64_t look = w.asked_heard + silence_interval (w.plan->config.lost_after) * SECOND_MS;
+    int64_t look = w.asked_heard + HEARD_MS;
     int64_t next = job_due (w.job);
 
     for (int i = 0; w.plan->config.lost_after && i < w.plan->tasks; i++)

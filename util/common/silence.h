@@ -46,19 +46,25 @@ static inline int silence_interval (int lost_after)
     return interval < SILENCE_MOST_INTERVAL ? interval : SILENCE_MOST_INTERVAL;
 }
 
+/* A peer that is silent for so long has not answered once or twice. */
+static inline int64_t silence_asked_ms (int lost_after)
+{
+    return 2 * silence_interval (lost_after) * SECOND_MS;
+}
+
 /*
  * After how many milliseconds a silent peer is lost to the rendezvous: each end may have heard last from the
  * other one an interval before the connection was cut.
  */
 static inline int64_t silence_verdict_ms (int lost_after)
 {
-    return (lost_after + 2 * silence_interval (lost_after) + SILENCE_KILL_S) * SECOND_MS;
+    return silence_asked_ms (lost_after) + (lost_after + SILENCE_KILL_S) * SECOND_MS;
 }
 
-/* A peer that is silent for longer has not answered once or twice. */
+/* A peer that is silent for longer is named silent. */
 static inline int64_t silence_long_ms (int lost_after)
 {
-    return (2 * silence_interval (lost_after) + 1) * SECOND_MS;
+    return silence_asked_ms (lost_after) + SECOND_MS;
 }
 
 /* After how many milliseconds users are told of a silent peer. */

@@ -40,6 +40,7 @@ struct peer {
     uint32_t events;                    /* that epoll waits for */
     uint32_t segments;                  /* that had come when that was seen last to have changed, */
     int64_t heard;                      /* ... which was then */
+    int64_t silent_ms; /* with spares: since its host was heard, at the last look */
 };
 
 struct peers {

@@ -6,8 +6,10 @@
 #include "supervisors.h"
 
 #include <errno.h>
+#include <linux/sockios.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <time.h>
 
@@ -299,24 +301,15 @@ static int64_t _silence_ms (const struct server *server, struct peer *peer)
     return moment_first (server->now - peer->heard, silent_ms);
 }
 
-static void _ask_heard (struct server *server)
-{
-    const struct roster *roster = step_roster (server->step);
-
-    if (server->config.lost_after == 0 || server->now - server->asked_heard < HEARD_MS)
-        return;
-    server->asked_heard = server->now;
-    EACH_RANK (rank, roster)
-        if (rank->peer)
-            rank->silent = _silence_ms (server, rank->peer) > silence_long_ms (server->config.lost_after);
-}
-
 void supervisors_lose (struct server *server, struct peer *peer, int ms)
 {
     struct rank *rank = peer->rank;
     int64_t heard = server->now - _silence_ms (server, peer);
 
-    peer_close (&server->peers, peer);
+    if (ms == JOB_BROKEN_MS)
+        peer_abort (&server->peers, peer);
+    else
+        peer_close (&server->peers, peer);
     if (server->job)
         _take (server,
                (struct journal_entry){
@@ -332,15 +325,42 @@ void supervisors_return (struct server *server, struct rank *rank, struct frame 
     _perform (server);
 }
 
-/* The kernel breaks a silent connection later if something was sent on it: its time begins with that. */
+static bool _has_underway (const struct peer *peer)
+{
+    int bytes = 0;
+
+    return ioctl (peer->fd, SIOCOUTQ, &bytes) == 0 && bytes > 0;
+}
+
+/*
+ * The kernel breaks a silent connection later if something was sent on it: its time begins with that. And
+ * what it sends again may arrive while the answer does not: then it would renew a lease that is over here.
+ */
 static void _break_silent (struct server *server)
 {
     const struct roster *roster = step_roster (server->step);
+    int lost_after = server->config.lost_after;
 
     EACH_RANK (rank, roster)
-        if (rank->peer && rank->silent
-            && _silence_ms (server, rank->peer) >= server->config.lost_after * SECOND_MS)
+        if (rank->peer
+            && (rank->peer->silent_ms >= lost_after * SECOND_MS
+                || (rank->peer->silent_ms >= silence_asked_ms (lost_after) && _has_underway (rank->peer))))
             _break (server, rank->peer);
+}
+
+static void _ask_heard (struct server *server)
+{
+    const struct roster *roster = step_roster (server->step);
+
+    if (server->config.lost_after == 0 || server->now - server->asked_heard < HEARD_MS)
+        return;
+    server->asked_heard = server->now;
+    EACH_RANK (rank, roster)
+        if (rank->peer) {
+            rank->peer->silent_ms = _silence_ms (server, rank->peer);
+            rank->silent = rank->peer->silent_ms > silence_long_ms (server->config.lost_after);
+        }
+    _break_silent (server);
 }
 
 /*
@@ -434,7 +454,6 @@ void supervisors_check (struct server *server)
     if (!server->job)
         return;
     _ask_heard (server);
-    _break_silent (server);
     _take_slurm (server);
     if (_note_wire (server) || !server->timed || server->now >= _due (server)) {
         _take (server, (struct journal_entry){ .kind = JOURNAL_TIME }, NULL);
