@@ -45,12 +45,23 @@ static void _set_given_up (const struct job *job, struct rank *rank)
     rank->away = moment_last (rank->away, rank->given_up);
 }
 
+/* When all have been asked to save, one that they do not need must not cost the next run. */
+static int64_t _longest_ms (const struct job *job, const struct rank *rank, int ms)
+{
+    const struct place *p = rank->place;
+
+    if (job->requeue.saves == NEVER
+        || (p && (p->duty.awaited || (p->kind == RULES_PS && job->phase != JOB_FINISHES))))
+        return ms;
+    return moment_first (ms, (job->requeue.end - job->now) / 4 * 3);
+}
+
 void absence_begin (struct job *job, struct rank *rank, int ms)
 {
     rank->absent_ms = ms;
     if (!rank_is_supervised (rank))
         return;
-    rank->away = job->run + ms;
+    rank->away = job->run + _longest_ms (job, rank, ms);
     if (job->config->lost_after > 0)
         _set_given_up (job, rank);
 }
@@ -165,7 +176,8 @@ void absence_check (struct job *job)
         if (!_is_overdue (job, r))
             continue;
         fact = fact ? fact : facts_add (&job->facts, FACT_LOST, NULL);
-        fact->given_up = fact->given_up || (r->place && restarts_gather (job, r->place));
+        fact->given_up =
+            fact->given_up || (r->place && r->place->duty.member && restarts_gather (job, r->place));
         places = places || r->place;
         fact_name (fact, r, job->tasks);
     }

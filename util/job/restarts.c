@@ -189,7 +189,7 @@ void restarts_tell (struct job *job, struct place *p, enum decision decision)
     fact->left = budget_left (job);
     fact->row = job->budget.row;
     fact->step = job->budget.step;
-    fact->given_up = restarts_gather (job, p);
+    fact->given_up = p->duty.member && restarts_gather (job, p);
     fact->unable = unable ? unable->rank : NULL;
     fact->asked_signal = job->asked_signal;
     fact->asked_at = job->asked_at;

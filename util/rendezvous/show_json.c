@@ -379,7 +379,8 @@ char *show_json_end (const struct roster *roster, const struct rendezvous_config
     json_object_set_new (
         object, "cancelled",
         json_boolean (fact->requeue < REQUEUE_GOES_ON && ends_are_cancelled (roster->rank, roster->tasks)));
-    json_object_set_new (object, "succeeded", json_boolean (!first && fact->kind != FACT_CUT));
+    json_object_set_new (object, "succeeded",
+                         json_boolean (!first && fact->kind != FACT_CUT && fact->requeue < REQUEUE_GOES_ON));
     json_object_set_new (object, "first_to_fail", first ? json_integer (first->number) : json_null ());
     _add_text (object, "log_dir", roster->rank[0].log_dir);
     _add_learnt (object, &fact->learnt);
