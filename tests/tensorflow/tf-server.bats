@@ -172,6 +172,10 @@ refused ()
     port=1
     run env PATH=/usr/bin TF_CONFIG="$(config worker)" "$tf_server" --default-ps printf '<%s>' --help 'a  b'
     [ "$status" -eq 0 ] && [ "$output" = '<--help><a  b>' ] || fail "the program runs otherwise"
+    # Its cluster does not name an auxiliary task.
+    run env PATH=/usr/bin TF_CONFIG='{"cluster": {"worker": ["n:1"]}, "task": {"type": "data", "index": 0}}' \
+        "$tf_server" --default-ps echo runs
+    [ "$status" -eq 0 ] && [ "$output" = runs ] || fail "an auxiliary task: $output"
 }
 
 @test "--help and invalid calls" {

@@ -58,11 +58,13 @@ static int _make (char *path)
 /* The owner that a new file of this user gets in the directory: some file systems show another one. */
 static int _owner_here (int dir, uid_t *owner)
 {
-    char name[64];
+    char name[128], host[65] = "";
     struct stat st;
     int fd, rc;
 
-    snprintf (name, sizeof (name), ".spank_tf.%x.%jx", (unsigned int)getpid (), (uintmax_t)time (NULL));
+    gethostname (host, sizeof (host) - 1);
+    snprintf (name, sizeof (name), ".spank_tf.%s.%x.%jx", host, (unsigned int)getpid (),
+              (uintmax_t)time (NULL));
     fd = openat (dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return -1;

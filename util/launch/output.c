@@ -58,9 +58,12 @@ int output_open (struct output_paths *paths, struct logdir *dir, const struct an
     int fd;
 
     paths->error_file[0] = '\0';
-    if (logdir_is_own (dir))
+    if (logdir_is_own (dir)) {
         snprintf (paths->error_file, sizeof (paths->error_file), "%s/%s", dir->path,
                   logdir_task_file (name, sizeof (name), answer->role, answer->index, LOGDIR_ERROR));
+        /* Here, too: a container of the task perhaps does not see it. */
+        unlink (paths->error_file);
+    }
     snprintf (paths->log, sizeof (paths->log), "%s/%s", dir->path,
               logdir_task_file (name, sizeof (name), answer->role, answer->index, LOGDIR_OUTPUT));
     fd = logdir_open (dir, answer->log_append, name, err);
