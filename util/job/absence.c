@@ -12,6 +12,7 @@
 #include "finish.h"
 #include "ledger.h"
 #include "place.h"
+#include "requeue.h"
 #include "restarts.h"
 #include "spares.h"
 
@@ -45,23 +46,12 @@ static void _set_given_up (const struct job *job, struct rank *rank)
     rank->away = moment_last (rank->away, rank->given_up);
 }
 
-/* When all have been asked to save, one that they do not need must not cost the next run. */
-static int64_t _longest_ms (const struct job *job, const struct rank *rank, int ms)
-{
-    const struct place *p = rank->place;
-
-    if (job->requeue.saves == NEVER
-        || (p && (p->duty.awaited || (p->kind == RULES_PS && job->phase != JOB_FINISHES))))
-        return ms;
-    return moment_first (ms, (job->requeue.end - job->now) / 4 * 3);
-}
-
 void absence_begin (struct job *job, struct rank *rank, int ms)
 {
     rank->absent_ms = ms;
     if (!rank_is_supervised (rank))
         return;
-    rank->away = job->run + _longest_ms (job, rank, ms);
+    rank->away = job->run + ms;
     if (job->config->lost_after > 0)
         _set_given_up (job, rank);
 }
@@ -146,10 +136,27 @@ void absence_end (struct job *job, struct rank *rank)
 
 /* Losses. */
 
+/*
+ * When the others have been asked to save, one that was away, or that they do not need, is lost so early that
+ * their next run does not fail for it. Without a ps they could not save.
+ */
+static int64_t _overdue_at (const struct job *job, const struct rank *r)
+{
+    const struct requeue *q = &job->requeue;
+    const struct place *p = r->place;
+    bool serves = p && p->kind == RULES_PS && job->phase != JOB_FINISHES;
+
+    if (r->away == NEVER || q->saves == NEVER || serves
+        || (p && requeue_awaits (job, p) && r->heard >= q->saves))
+        return r->away;
+    return moment_first (r->away, moment_last (q->until, r->away - r->absent_ms + JOB_CLOSED_MS));
+}
+
 /* A place that is kept may come back, or get a spare, until all begin again. */
 static bool _is_overdue (const struct job *job, const struct rank *r)
 {
-    return rank_is_supervised (r) && !(r->place && r->place->phase == PLACE_KEPT) && job->run >= r->away;
+    return rank_is_supervised (r) && !(r->place && r->place->phase == PLACE_KEPT)
+           && job->run >= _overdue_at (job, r);
 }
 
 /* The end of a life that was over before is known; not so if it was stopped for another one. */
@@ -301,7 +308,7 @@ static int64_t _losses_due (const struct job *job)
         spare = spare || (rank_is_spare (r) && rank_is_supervised (r));
         if (!(lost || rank_is_supervised (r)) || (r->place && r->place->phase == PLACE_KEPT))
             continue;
-        next = lost ? next : moment_first (next, r->away);
+        next = lost ? next : moment_first (next, _overdue_at (job, r));
         if (job->run < r->given_up)
             next = moment_first (next, r->given_up);
         else

@@ -60,19 +60,6 @@ static void _tell_obstacle (struct job *job, enum slurm_job_obstacle obstacle, i
     fact->seconds = (int)(left / SECOND_MS);
 }
 
-/*
- * One that has no connection now is lost so early that the others' next run does not fail for it. Without a
- * ps they could not save.
- */
-static void _await_less (struct job *job)
-{
-    int64_t until = job->run + (job->requeue.end - job->now) / 4 * 3;
-
-    EACH_RANK (r, job)
-        if (r->away != NEVER && !(r->place && r->place->kind == RULES_PS))
-            r->away = moment_first (r->away, until);
-}
-
 static void _save (struct job *job)
 {
     struct requeue *r = &job->requeue;
@@ -80,7 +67,7 @@ static void _save (struct job *job)
 
     fact->seconds = (int)((r->end - job->now) / SECOND_MS);
     r->saves = job->now;
-    _await_less (job);
+    r->until = job->run + (r->end - job->now) / 4 * 3;
     job->asked_told = true;
     restarts_ask (job, SIGTERM, 0);
 }
@@ -156,8 +143,7 @@ static bool _has_saved (const struct exit_report *report)
            || (report->kind == EXIT_REPORT_SIGNAL && report->number == SIGTERM);
 }
 
-/* The job waits for it; if it waits for none (--tf-stop=never), for all of the cluster. */
-static bool _must_save (const struct job *job, const struct place *p)
+bool requeue_awaits (const struct job *job, const struct place *p)
 {
     return job->aim == FINISH_NOT ? !p->beside : p->duty.awaited;
 }
@@ -165,7 +151,7 @@ static bool _must_save (const struct job *job, const struct place *p)
 /* It was asked, or srun's end has cut it short. */
 static bool _counts (const struct job *job, const struct place *p)
 {
-    return _must_save (job, p) && (p->rank->end.at > job->requeue.saves || p->rank->cut);
+    return requeue_awaits (job, p) && (p->rank->end.at > job->requeue.saves || p->rank->cut);
 }
 
 /* Whenever that was. */
@@ -188,7 +174,7 @@ static bool _slurm_was_first (const struct job *job)
     if (!job->requeue.far || !job->asked_signal)
         return false;
     EACH_PLACE (p, job)
-        if (_must_save (job, p) && restart_rule_saved (&p->rank->end.report))
+        if (requeue_awaits (job, p) && restart_rule_saved (&p->rank->end.report))
             return true;
     return false;
 }

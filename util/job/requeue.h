@@ -17,6 +17,9 @@
 void requeue_check (struct job *job);
 int64_t requeue_due (const struct job *job);
 
+/* The job waits for it; if it waits for none (--tf-stop=never), for all of the cluster. */
+bool requeue_awaits (const struct job *job, const struct place *place);
+
 /* Slurm's answer. */
 void requeue_take (struct job *job, const struct slurm_job *answer);
 

@@ -336,15 +336,23 @@ static bool _has_underway (const struct peer *peer)
  * The kernel breaks a silent connection later if something was sent on it: its time begins with that. And
  * what it sends again may arrive while the answer does not: then it would renew a lease that is over here.
  */
+static bool _is_to_break (const struct server *server, struct peer *peer)
+{
+    int lost_after = server->config.lost_after;
+
+    return peer->silent_ms >= silence_asked_ms (lost_after)
+           && (_silence_ms (server, peer) >= lost_after * SECOND_MS
+               || (_silence_ms (server, peer) >= silence_asked_ms (lost_after) && _has_underway (peer)));
+}
+
 static void _break_silent (struct server *server)
 {
     const struct roster *roster = step_roster (server->step);
-    int lost_after = server->config.lost_after;
 
+    if (server->config.lost_after == 0)
+        return;
     EACH_RANK (rank, roster)
-        if (rank->peer
-            && (rank->peer->silent_ms >= lost_after * SECOND_MS
-                || (rank->peer->silent_ms >= silence_asked_ms (lost_after) && _has_underway (rank->peer))))
+        if (rank->peer && _is_to_break (server, rank->peer))
             _break (server, rank->peer);
 }
 
@@ -360,7 +368,6 @@ static void _ask_heard (struct server *server)
             rank->peer->silent_ms = _silence_ms (server, rank->peer);
             rank->silent = rank->peer->silent_ms > silence_long_ms (server->config.lost_after);
         }
-    _break_silent (server);
 }
 
 /*
@@ -454,6 +461,7 @@ void supervisors_check (struct server *server)
     if (!server->job)
         return;
     _ask_heard (server);
+    _break_silent (server);
     _take_slurm (server);
     if (_note_wire (server) || !server->timed || server->now >= _due (server)) {
         _take (server, (struct journal_entry){ .kind = JOURNAL_TIME }, NULL);
