@@ -14,8 +14,9 @@
 #include "supervise/machine.h"
 #include "world.h"
 
-/* uplink.c's: the first pause before a connection is tried again. */
+/* uplink.c's: the first pause before a connection is tried again; supervisors.c's: between two looks. */
 #define PAUSE_MIN_MS 200
+#define HEARD_MS 1000
 
 #define MOST_EVENTS 2048
 #define MOST_MESSAGES 4096
@@ -35,9 +36,6 @@ struct message {
     int generation, place, lost_after;
     bool serves, watched;
 };
-
-/* The rendezvous asks its kernel so often when it has heard of others. */
-#define HEARD_MS 1000
 
 struct connection {
     int rank;

@@ -46,7 +46,7 @@ static int64_t _unreached_since (const struct history *h, int number, int64_t no
     return until >= now - oracle_interval_ms (plan) - 2000 - 2 * plan->delay ? since : NEVER;
 }
 
-/* In a moment between two outages, or behind tf-rendezvous's end, perhaps nobody connects. */
+/* In a moment after an outage, or tf-rendezvous's end, perhaps nobody has connected. */
 static bool _follows_at_once (const struct history *h)
 {
     const struct plan *plan = h->plan;
@@ -58,8 +58,8 @@ static bool _follows_at_once (const struct history *h)
             bool killed = one->kind == KILL_RENDEZVOUS;
             int64_t over = one->at + (killed ? 0 : one->lasts);
 
-            if ((killed ? next->kind == KILL_SUPERVISOR
-                        : oracle_cuts (one->kind) && (oracle_cuts (next->kind) || next->kind == DIE))
+            if ((killed || oracle_cuts (one->kind))
+                && (oracle_cuts (next->kind) || next->kind == DIE || next->kind == KILL_SUPERVISOR)
                 && next->at > over && next->at < over + oracle_interval_ms (plan) + 2000 + 2 * plan->delay)
                 return true;
         }

@@ -147,11 +147,31 @@ void rendezvous_lose (int rank, int ms)
                          .heard = w.plan->config.lost_after ? wire_heard (rank, RENDEZVOUS) : w.now });
 }
 
+static int64_t _silence (int rank)
+{
+    return w.now - wire_heard (rank, RENDEZVOUS);
+}
+
+static bool _is_unheard (int rank)
+{
+    return w.plan->config.lost_after && _silence (rank) >= silence_asked_ms (w.plan->config.lost_after);
+}
+
+static void _abort (int rank)
+{
+    w.connection[w.its[rank]].aborted = true;
+    rendezvous_lose (rank, JOB_BROKEN_MS);
+}
+
 static void _send_goal (struct rank *rank, const struct goal *goal, bool begins)
 {
     struct message message = { .kind = GOAL, .goal = *goal, .answer = begins };
     int64_t sent;
 
+    if (_is_unheard (rank->number)) {
+        _abort (rank->number);
+        return;
+    }
     if (begins) {
         message.generation = w.history->generations - 1;
         message.place = rank->place ? rank->place->index : -1;
@@ -326,22 +346,17 @@ void rendezvous_perform_facts (void)
 static void _ask_heard (void)
 {
     int lost_after = w.plan->config.lost_after;
-    int64_t silent[MOST_RANKS] = { 0 };
 
     if (lost_after == 0 || w.now - w.asked_heard < HEARD_MS)
         return;
     w.asked_heard = w.now;
     for (int i = 0; i < w.plan->tasks; i++)
-        if (rendezvous_is_up (i)) {
-            silent[i] = w.now - wire_heard (i, RENDEZVOUS);
-            w.rank[i].silent = silent[i] > silence_long_ms (lost_after);
-        }
+        if (rendezvous_is_up (i))
+            w.rank[i].silent = _silence (i) > silence_long_ms (lost_after);
     for (int i = 0; i < w.plan->tasks; i++)
-        if (silent[i] >= lost_after * SECOND_MS
-            || (silent[i] >= silence_asked_ms (lost_after) && w.connection[w.its[i]].underway > 0)) {
-            w.connection[w.its[i]].aborted = true;
-            rendezvous_lose (i, JOB_BROKEN_MS);
-        }
+        if (rendezvous_is_up (i) && _is_unheard (i)
+            && (_silence (i) >= lost_after * SECOND_MS || w.connection[w.its[i]].underway > 0))
+            _abort (i);
 }
 
 /* It stays until then. */

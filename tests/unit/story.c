@@ -148,12 +148,6 @@ static bool is_event (const char *text)
     return strncmp (text, "    ", 4) == 0 && !strchr (" #", text[4]);
 }
 
-/* Or an empty line. */
-static bool is_comment (const char *text)
-{
-    return strchr ("#", text[strspn (text, " ")]) != NULL;
-}
-
 /* Split "EVENT  | RESULT". */
 static const char *split (char *event)
 {
@@ -231,8 +225,8 @@ static void play_story (void **state)
     for (char *text; (text = next_line (&rest)); line++)
         if (is_event (text))
             play_event (text + 4, &rest, file);
-        else if (!is_comment (text) && line > story->line)
-            story_unknown (text);
+        else if (!strchr ("#", text[strspn (text, " ")]) && line > story->line)
+            story_unknown (text); /* neither a comment nor empty */
         else if (file)
             fprintf (file, "%s\n", text);
     line = 0;
@@ -263,18 +257,12 @@ static char *read_file (void)
     return text;
 }
 
-/* A title is a line that is not indented. */
-static bool is_title (const char *text)
-{
-    return !strchr (" #\n", text[0]);
-}
-
-/* The number of bytes up to the next title, or the end. */
+/* The number of bytes up to the next title, which is a line that is not indented, or the end. */
 static size_t before_title (const char *text)
 {
     size_t length = 0;
 
-    while (text[length] && (length == 0 || text[length - 1] != '\n' || !is_title (text + length)))
+    while (text[length] && (length == 0 || text[length - 1] != '\n' || strchr (" #\n", text[length])))
         length++;
     return length;
 }

@@ -52,8 +52,13 @@ void absence_begin (struct job *job, struct rank *rank, int ms)
     if (!rank_is_supervised (rank))
         return;
     rank->away = job->run + ms;
-    if (job->config->lost_after > 0)
-        _set_given_up (job, rank);
+    if (job->config->lost_after == 0)
+        return;
+    _set_given_up (job, rank);
+    /* Its connection was aborted before its silence was of interest. */
+    if (job->now - rank->heard >= silence_asked_ms (job->config->lost_after)
+        && job->now - rank->heard < silence_told_ms (job->config->lost_after))
+        rank->unheard = moment_first (rank->unheard, rank->heard);
 }
 
 /* All that are away may need so long, because this host, or the whole job, was away. NEVER stays. */
@@ -138,16 +143,17 @@ void absence_end (struct job *job, struct rank *rank)
 
 /*
  * When the others have been asked to save, one that was away, or that they do not need, is lost so early that
- * their next run does not fail for it. Without a ps they could not save.
+ * their next run does not fail for it, but not within ten seconds. Without a ps they could not save.
  */
 static int64_t _overdue_at (const struct job *job, const struct rank *r)
 {
     const struct requeue *q = &job->requeue;
     const struct place *p = r->place;
-    bool serves = p && p->kind == RULES_PS && job->phase != JOB_FINISHES;
+    bool needed = p
+                  && (p->kind == RULES_PS ? job->phase != JOB_FINISHES
+                                          : requeue_awaits (job, p) && r->heard >= q->saves);
 
-    if (r->away == NEVER || q->saves == NEVER || serves
-        || (p && requeue_awaits (job, p) && r->heard >= q->saves))
+    if (r->away == NEVER || q->saves == NEVER || needed)
         return r->away;
     return moment_first (r->away, moment_last (q->until, r->away - r->absent_ms + JOB_CLOSED_MS));
 }

@@ -328,7 +328,7 @@ struct requeue {
     bool far; /* that was more than --tf-requeue away */
     int told; /* the obstacles of which users know, as bits */
     int64_t saves; /* job->now when the tasks were asked to save; NEVER: they were not */
-    int64_t until; /* job->run: what has no connection then is lost, unless they need it */
+    int64_t until; /* job->run: who was away, or is not needed, is awaited until then */
     bool known; /* `before` is: */
     struct past_runs before; /* the runs before this one, */
     struct past_runs all; /* ... and with it, when it has ended */

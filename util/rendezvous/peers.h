@@ -92,7 +92,7 @@ bool peer_is_open (const struct peer *peer);
 
 /* Close it now; peers_free_closed () frees it when no event can point to it any more. */
 void peer_close (struct peers *peers, struct peer *peer);
-/* The same for an exchange that is complete, without TIME_WAIT on either side. */
+/* The same, but what has not arrived is not sent again, and neither side has TIME_WAIT. */
 void peer_abort (struct peers *peers, struct peer *peer);
 void peers_free_closed (struct peers *peers);
 

@@ -194,8 +194,37 @@ static void _send_answer (struct server *server, struct peer *peer)
         _break (server, peer);
 }
 
+/*
+ * How long nothing has come from the host of a peer: neither an answer nor a question, which its supervisor
+ * takes for our answer. When a question came is not known, but that one has come since the last look is.
+ */
+static int64_t _silence_ms (const struct server *server, struct peer *peer)
+{
+    uint32_t segments;
+    int silent_ms = silence_ms (peer->fd, &segments);
+
+    if (segments != peer->segments) {
+        peer->segments = segments;
+        peer->heard = server->now;
+    }
+    return moment_first (server->now - peer->heard, silent_ms);
+}
+
+/* With spares: what is sent now might arrive, but not the answer, and renew a lease that is over here. */
+static bool _is_unheard (const struct server *server, struct peer *peer)
+{
+    int lost_after = server->config.lost_after;
+
+    return lost_after > 0 && peer->silent_ms >= silence_asked_ms (lost_after)
+           && _silence_ms (server, peer) >= silence_asked_ms (lost_after);
+}
+
 static void _send_goal (struct server *server, struct peer *peer, const struct goal *goal, bool begins)
 {
+    if (_is_unheard (server, peer)) {
+        _break (server, peer);
+        return;
+    }
     if (!begins) {
         if (peer_send (peer, goal_encode (goal, server->config.server_token)) < 0)
             _break (server, peer);
@@ -285,22 +314,6 @@ static void _perform (struct server *server)
 /* With spare tasks the kernel is asked so often when hosts were heard. */
 #define HEARD_MS 1000
 
-/*
- * How long nothing has come from the host of a peer: neither an answer nor a question, which its supervisor
- * takes for our answer. When a question came is not known, but that one has come since the last look is.
- */
-static int64_t _silence_ms (const struct server *server, struct peer *peer)
-{
-    uint32_t segments;
-    int silent_ms = silence_ms (peer->fd, &segments);
-
-    if (segments != peer->segments) {
-        peer->segments = segments;
-        peer->heard = server->now;
-    }
-    return moment_first (server->now - peer->heard, silent_ms);
-}
-
 void supervisors_lose (struct server *server, struct peer *peer, int ms)
 {
     struct rank *rank = peer->rank;
@@ -333,26 +346,17 @@ static bool _has_underway (const struct peer *peer)
 }
 
 /*
- * The kernel breaks a silent connection later if something was sent on it: its time begins with that. And
- * what it sends again may arrive while the answer does not: then it would renew a lease that is over here.
+ * The kernel breaks a silent connection later if something was sent on it: its time begins with that. And it
+ * sends that again.
  */
-static bool _is_to_break (const struct server *server, struct peer *peer)
-{
-    int lost_after = server->config.lost_after;
-
-    return peer->silent_ms >= silence_asked_ms (lost_after)
-           && (_silence_ms (server, peer) >= lost_after * SECOND_MS
-               || (_silence_ms (server, peer) >= silence_asked_ms (lost_after) && _has_underway (peer)));
-}
-
 static void _break_silent (struct server *server)
 {
     const struct roster *roster = step_roster (server->step);
 
-    if (server->config.lost_after == 0)
-        return;
     EACH_RANK (rank, roster)
-        if (rank->peer && _is_to_break (server, rank->peer))
+        if (rank->peer && _is_unheard (server, rank->peer)
+            && (_silence_ms (server, rank->peer) >= server->config.lost_after * SECOND_MS
+                || _has_underway (rank->peer)))
             _break (server, rank->peer);
 }
 

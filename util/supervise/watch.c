@@ -278,7 +278,6 @@ static int64_t _longest_ms (const struct watch *w)
     return seconds * SECOND_MS;
 }
 
-/* What waits for a collective may print, again and again, that it waits: of a task that sends no message. */
 static void _note_growth (struct watch *w)
 {
     if (w->growths > 0 && _silence (w) > w->pause_ms)
@@ -357,12 +356,12 @@ void watch_look (struct watch *w, bool executed)
     }
     _count (w);
     _read (w);
+    /* What waits for a collective may print, again and again, that it waits. */
     if (log_growth_seen (w->log) && !w->sends)
         _note_growth (w);
-    if (!w->judged && _is_old (w)) {
+    if (!w->rule.learns && !w->judged && _is_old (w)) {
         w->judged = true;
-        w->has_log =
-            w->has_log || (w->log_grew && !w->rule.learns && !_is_silent (w)) || (w->log && w->rule.given);
+        w->has_log = w->has_log || (w->log_grew && !_is_silent (w)) || (w->log && w->rule.given);
     }
 }
 
