@@ -369,7 +369,7 @@ TEST (sigterm_reaches_children_that_are_forked_meanwhile)
         if (fork () == 0)
             multiply ();
         AWAIT (shared->born >= 5);
-        struct deadline given_up = deadline_in_ms (800); /* STOP_ROUNDS: a slow machine shows nothing */
+        struct deadline given_up = deadline_in_ms (700); /* STOP_ROUNDS take 790 ms: nothing is shown then */
         descendants_signal (SIGTERM, 0);
         await_descendants (deadline_passed (given_up) ? kill_all : NULL);
     }
