@@ -286,7 +286,7 @@ const char *the_first_failure_is_the_first (const struct history *h)
         if (note->kind == FIRST)
             named = note;
         if (note->kind == TOLD && note->number == FACT_HANG)
-            hung = moment_first (hung, note->at);
+            hung = moment_first (hung, note->at - plan->config.watch.seconds * 1000);
     }
     for (int i = 0; i < plan->tasks; i++)
         /* One that waits for its next life when the work is done counts as stopped. */
@@ -295,8 +295,8 @@ const char *the_first_failure_is_the_first (const struct history *h)
             first = last[i]->at;
             who = i;
         }
-    /* What fails later may have failed because of the hang; and a report takes its time. */
-    if (!named || who < 0 || named->rank == who || first > hung - plan->delay - plan->tee - 400)
+    /* A hung task has failed when it fell silent. What fails later may have failed because of that. */
+    if (!named || who < 0 || named->rank == who || first > hung)
         return NULL;
     if (named->rank >= 0 && last[named->rank] && last[named->rank]->at <= first + plan->delay + 400)
         return NULL;
