@@ -20,8 +20,9 @@ void link_hear (int rank)
 {
     struct supervisor *s = &w.supervisor[rank];
 
-    if (s->config.lost_after && s->state == CONNECTED_STATE && s->known)
-        s->link.heard = moment_last (s->link.heard, wire_heard (rank, SUPERVISOR));
+    if (s->state == CONNECTED_STATE && s->known)
+        s->link.heard =
+            moment_last (s->link.heard, s->config.lost_after ? wire_heard (rank, SUPERVISOR) : w.now);
 }
 
 void link_pause (int rank)

@@ -184,7 +184,7 @@ static void _take_goal (int rank, const struct message *message)
     bool asked = message->goal.question > s->goal.question;
 
     s->known = true;
-    s->link.heard = w.now;
+    link_hear (rank);
     s->goal = message->goal;
     if (s->report && !wire_awaits_answer (s))
         s->stable = w.now;

@@ -146,7 +146,8 @@ static enum uplink_event _take_goal (struct uplink *u, struct frame **fp)
     }
     u->goal = goal;
     u->known = true;
-    u->link.heard = deadline_in_ms (0).at_ms;
+    /* It may have come while this process was stopped. */
+    _hear (u);
     if (u->report && !_awaits_answer (u)) {
         u->stable = deadline_in_ms (0);
         _set_connected (u);
