@@ -165,8 +165,8 @@ static void _comment (const char *done)
 }
 
 /*
- * A step may have no master.log there: Slurm's patterns can give each node a directory of its own. -1 and
- * err, which names the file.
+ * There may be no master.log there: Slurm's patterns can give each node a directory of its own. -1 and err,
+ * which names the file.
  */
 static int _append (const char *line, struct errtext *err)
 {
@@ -178,8 +178,8 @@ static int _append (const char *line, struct errtext *err)
 
     snprintf (dir.path, sizeof (dir.path), "%.*s", (int)(name - arg.log), arg.log);
     snprintf (path, sizeof (path), "%s/" MASTER_LOG, dir.path);
-    if (lstat (path, &st) < 0 && errno == ENOENT)
-        return 0;
+    if (lstat (path, &st) < 0)
+        return errtext_set (err, "%s: %s", path, strerror (errno));
     if (logdir_make (&dir, err) < 0 || (fd = logdir_open (&dir, true, MASTER_LOG, err)) < 0)
         return -1;
     return descriptors_write (fd, line, strlen (line)) < 0
@@ -200,14 +200,14 @@ static void _log (const char *done)
     char line[1024], at[ISO_TIME_SIZE];
     struct errtext err;
 
-    if (!strchr (arg.log, '/'))
-        return;
     snprintf (
         line, sizeof (line),
         "%s spank_tf: step %s: Slurm has given up %s, where srun and the batch script ran; the job is %s\n",
         iso_time (time (NULL), at), arg.step, arg.host, done);
     errtext_set (&err, "the file system of %s does not answer", arg.log);
-    if (child_ask ("tf-abandoned", _append_line, line, -1, &err, sizeof (err), LOG_MS) == 0)
+    if (!strchr (arg.log, '/'))
+        errtext_set (&err, "the step has no log directory");
+    else if (child_ask ("tf-abandoned", _append_line, line, -1, &err, sizeof (err), LOG_MS) == 0)
         return;
     line[strlen (line) - 1] = '\0';
     _tell_syslog ("%s; " MASTER_LOG " could not be written: %s", strstr (line, "step "), err.text);
