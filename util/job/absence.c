@@ -205,15 +205,16 @@ void absence_check (struct job *job)
 
 /* Silent nodes. */
 
-/* The silence of one is that of its node. */
+/* The silence of one is that of its node. Without a fact nothing is told. */
 static void _tell_node (struct job *job, struct fact *fact, const struct rank *one)
 {
     EACH_RANK (r, job)
         if (rank_is_supervised (r) && strcmp (r->node, one->node) == 0) {
-            r->unheard_told = fact->kind == FACT_UNHEARD;
+            r->unheard_told = fact && fact->kind == FACT_UNHEARD;
             if (!r->unheard_told)
                 r->unheard = NEVER;
-            fact_name (fact, r, job->tasks);
+            if (fact)
+                fact_name (fact, r, job->tasks);
         }
 }
 
@@ -238,8 +239,8 @@ void absence_note_silence (struct job *job)
             r->unheard = moment_first (r->unheard, job->now - silence_long_ms (job->config->lost_after));
         else if (r->unheard_told)
             _tell_node (job, heard = heard ? heard : facts_add (&job->facts, FACT_HEARD, NULL), r);
-        else
-            r->unheard = NEVER;
+        else if (r->unheard != NEVER)
+            _tell_node (job, NULL, r);
     EACH_RANK (r, job) {
         if (job->now < _silence_told_at (job, r))
             continue;

@@ -59,7 +59,7 @@ static inline bool work_is_over (const struct job *job)
 static inline bool job_is_asked (const struct job *job)
 {
     EACH_PLACE (p, job)
-        if (p->rank->asked)
+        if (p->rank->asked && !p->rank->lost)
             return true;
     return job->asked_signal;
 }

@@ -236,7 +236,7 @@ static void _gather (struct job *job, struct rank *first)
 static enum decision _judge_failure (const struct job *job, const struct place *p)
 {
     const struct exit_report *report = &p->rank->end.report;
-    bool together = p->duty.member && (report->kind == EXIT_REPORT_HUNG || job->isolated);
+    bool unable, together;
 
     if (!exit_report_failed (report))
         return DECISION_NONE;
@@ -250,9 +250,11 @@ static enum decision _judge_failure (const struct job *job, const struct place *
         return _decision_of (p->future);
     if (budget_left (job) == 0 && !_is_paid (job, p))
         return DECISION_USED_UP;
-    if (!p->duty.alone && _members (job).unable)
+    unable = _members (job).unable;
+    if (!p->duty.alone && unable)
         return DECISION_CANNOT;
     /* The others of the cluster may hang because of it, or it because of them. */
+    together = p->duty.member && !unable && (report->kind == EXIT_REPORT_HUNG || job->isolated);
     return p->duty.alone && !together ? DECISION_ONE : DECISION_ALL;
 }
 
