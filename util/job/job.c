@@ -104,15 +104,6 @@ static void _set_time (struct job *job, int64_t now)
 
 /* Notes. */
 
-static int _count_ended (const struct job *job)
-{
-    int ended = 0;
-
-    EACH_PLACE (p, job)
-        ended += place_has_ended (p);
-    return ended;
-}
-
 /*
  * True if the report is news: a supervisor tells its last one again when something else has changed, and on
  * each connection. It begins no life before its last report is known here.
@@ -218,7 +209,9 @@ static void _take_report (struct job *job, struct rank *rank, const struct statu
     }
     fact = facts_add (&job->facts, FACT_REPORTED, rank);
     fact->report = status->report;
-    fact->first = _count_ended (job) == 0;
+    fact->first = true;
+    EACH_PLACE (other, job)
+        fact->first = fact->first && !place_has_ended (other);
     p->life.ago_ms = life->ago_ms;
     switch (p->phase) {
         case PLACE_BEGINS: _take_unbegun (job, p, status); break;

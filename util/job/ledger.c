@@ -108,7 +108,7 @@ static void _notice (struct ledger *l, int64_t now)
 {
     int64_t failed = l->failed == 0 || l->failed > now ? now : l->failed;
 
-    _move (l, LEDGER_NOTICING, failed < l->since ? l->since : failed);
+    _move (l, LEDGER_NOTICING, moment_last (failed, l->since));
     l->noticing_ms = now - l->since;
     _count_repeated (l);
 }

@@ -349,8 +349,7 @@ static void _end_checks (struct job *job)
 {
     struct preflight *f = &job->preflight;
 
-    if (f->round > 0)
-        _judge_links (job);
+    _judge_links (job);
     EACH_RANK (r, job)
         if (r->check.checks)
             _end_node (job, r);
@@ -368,33 +367,22 @@ static bool _is_busy (const struct job *job)
     return false;
 }
 
-static void _begin_checks (struct job *job)
-{
-    if (_is_busy (job))
-        return;
-    job->preflight.round = 0;
-    _choose_checkers (job);
-    _begin_round (job);
-}
-
-/* The present round is over. */
-static void _end_round (struct job *job)
-{
-    if (job->preflight.round == 0)
-        _judge_nodes (job);
-    else
-        _note_links (job);
-    if (!_begin_next (job))
-        _end_checks (job);
-}
-
 bool preflight_is_over (struct job *job)
 {
     struct preflight *f = &job->preflight;
 
-    if (f->until != NEVER && !_waits (job))
-        _end_round (job);
-    if (f->wanted && f->until == NEVER)
-        _begin_checks (job);
+    if (f->until != NEVER && !_waits (job)) {
+        if (f->round == 0)
+            _judge_nodes (job);
+        else
+            _note_links (job);
+        if (!_begin_next (job))
+            _end_checks (job);
+    }
+    if (f->wanted && f->until == NEVER && !_is_busy (job)) {
+        f->round = 0;
+        _choose_checkers (job);
+        _begin_round (job);
+    }
     return !f->wanted;
 }

@@ -23,16 +23,6 @@ _Static_assert ((int)LEDGER_ACCOUNTS == PAST_RUNS_ACCOUNTS, "past runs have the 
 
 /* The job's end. */
 
-static int64_t _before_ms (const struct job *job)
-{
-    return job->config->requeue * SECOND_MS;
-}
-
-static int64_t _interval_ms (const struct job *job)
-{
-    return moment_last (ASK_LEAST_MS, moment_first (_before_ms (job) / 2, ASK_MOST_MS));
-}
-
 int64_t requeue_due (const struct job *job)
 {
     return job->suspended || job->phase == JOB_FINISHES ? NEVER : job->requeue.ask;
@@ -75,7 +65,7 @@ static void _save (struct job *job)
 void requeue_take (struct job *job, const struct slurm_job *answer)
 {
     struct requeue *r = &job->requeue;
-    int64_t before = _before_ms (job), left;
+    int64_t before = job->config->requeue * SECOND_MS, left;
 
     if (r->saves != NEVER || job->phase == JOB_FINISHES)
         return;
@@ -92,7 +82,7 @@ void requeue_take (struct job *job, const struct slurm_job *answer)
         _tell_obstacle (job, answer->obstacle, 0);
     if (answer->obstacle == SLURM_JOB_NO_SCRIPT || answer->obstacle == SLURM_JOB_FORBIDS)
         return;
-    r->ask = job->now + _interval_ms (job);
+    r->ask = job->now + moment_last (ASK_LEAST_MS, moment_first (before / 2, ASK_MOST_MS));
     if (answer->obstacle == SLURM_JOB_ENDLESS)
         r->end = NEVER;
     else if (answer->obstacle == SLURM_JOB_GOES_ON)
@@ -128,7 +118,7 @@ void requeue_close (struct job *job)
     for (int i = 0; i < LEDGER_ACCOUNTS; i++)
         _add_seconds (&all->seconds[i], l->ms[i]);
     _add_seconds (&all->first, l->first_ms);
-    all->repeated_steps += (int)l->repeated_steps;
+    all->repeated_steps = (int)moment_first (all->repeated_steps + l->repeated_steps, INT32_MAX);
     all->restarts += l->restarts;
     all->says = all->says || l->says;
 }
@@ -179,11 +169,6 @@ static bool _slurm_was_first (const struct job *job)
     return false;
 }
 
-static int64_t _lasted_ms (const struct job *job)
-{
-    return job->run - job->launched;
-}
-
 enum requeue_verdict requeue_verdict (const struct job *job)
 {
     if (job->requeue.saves == NEVER)
@@ -194,7 +179,7 @@ enum requeue_verdict requeue_verdict (const struct job *job)
         return REQUEUE_GOES_ON;
     if (job->budget.step > 0 || job->requeue.before.step > 0)
         return REQUEUE_STUCK;
-    return _lasted_ms (job) < restarts_lasting_ms (job) ? REQUEUE_SHORT : REQUEUE_GOES_ON;
+    return job->run - job->launched < restarts_lasting_ms (job) ? REQUEUE_SHORT : REQUEUE_GOES_ON;
 }
 
 /* Its node was lost, or its task failed first again and again. */
@@ -223,7 +208,7 @@ void requeue_decide (struct job *job)
     fact->requeue = verdict;
     fact->step = job->budget.step;
     fact->step_before = job->requeue.before.step;
-    fact->seconds = (int)(_lasted_ms (job) / SECOND_MS);
+    fact->seconds = (int)((job->run - job->launched) / SECOND_MS);
     fact->wanted = (int)(restarts_lasting_ms (job) / SECOND_MS);
     fact->runs = &job->requeue.all;
     EACH_RANK (r, job)

@@ -156,15 +156,10 @@ static bool _is_needed (const struct job *job, const struct place *p, const stru
 
 static enum decision _decision_of (enum place_future future)
 {
-    switch (future) {
-        case PLACE_CANNOT: return DECISION_CANNOT;
-        case PLACE_LATE: return DECISION_LATE;
-        case PLACE_ASKED: return DECISION_ASKED;
-        case PLACE_MAY_BEGIN:
-        case PLACE_DONE:
-        case PLACE_IN_NEXT_RUN: break;
-    }
-    return DECISION_NONE;
+    return future == PLACE_CANNOT  ? DECISION_CANNOT
+           : future == PLACE_LATE  ? DECISION_LATE
+           : future == PLACE_ASKED ? DECISION_ASKED
+                                   : DECISION_NONE;
 }
 
 void restarts_tell (struct job *job, struct place *p, enum decision decision)
@@ -270,14 +265,6 @@ enum decision restarts_hang (struct job *job, struct place *p)
     _charge (job, p);
     _gather (job, p->rank);
     return decision;
-}
-
-/* When the job is over, only what begins within the grace of evaluators does. */
-static bool _is_late (const struct job *job)
-{
-    int pause = restart_rule_pause (&job->config->restart, job->budget.row + 1);
-
-    return job->phase == JOB_FINISHES && job->run + pause * SECOND_MS > job->finish.grace_over;
 }
 
 /* Spares. */
@@ -486,11 +473,13 @@ static void _restart (struct job *job, struct place *p, enum decision decision)
 
 static void _decide (struct job *job, struct place *p)
 {
+    int pause = restart_rule_pause (&job->config->restart, job->budget.row + 1);
     enum decision decision;
     struct members all;
     bool keeps;
 
-    if (_is_late (job))
+    /* When the job is over, only what begins within the grace of evaluators does. */
+    if (job->run + pause * SECOND_MS > job->finish.grace_over)
         place_forbid (p, PLACE_LATE);
     decision = _judge_failure (job, p);
     if (decision == DECISION_ONE || decision == DECISION_ALL) {

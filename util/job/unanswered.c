@@ -26,12 +26,10 @@ static const struct rank *_rank_at (const struct job *job, const struct signs_ad
 }
 
 /* Tasks of one node see the same. */
-static bool _has_told (const struct job *job, const struct rank *from)
+static void _note_node (struct job *job, const struct rank *from)
 {
     EACH_RANK (rank, job)
-        if (rank->tells_unanswered && rank->node_index == from->node_index)
-            return true;
-    return false;
+        rank->tells_unanswered = rank->tells_unanswered || rank->node_index == from->node_index;
 }
 
 void unanswered_take (struct job *job, struct rank *from, const struct signs *signs)
@@ -39,14 +37,14 @@ void unanswered_take (struct job *job, struct rank *from, const struct signs *si
     struct unanswered *u = &job->unanswered;
     bool told = u->count > 0 && u->due == NEVER;
 
-    if (signs->unanswered_count == 0 || told || u->count >= COUNTED_MOST || _has_told (job, from))
+    if (signs->unanswered_count == 0 || told || u->count >= COUNTED_MOST || from->tells_unanswered)
         return;
     for (int i = 0; i < signs->unanswered_count; i++) {
         const struct rank *rank = _rank_at (job, &signs->unanswered[i]);
 
         if (!rank)
             continue;
-        from->tells_unanswered = true;
+        _note_node (job, from);
         if (u->count < UNANSWERED_NAMED)
             u->attempt[u->count] = (struct unanswered_attempt){ from, rank, signs->unanswered[i] };
         u->count++;

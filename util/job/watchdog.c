@@ -439,15 +439,12 @@ int64_t watchdog_due (const struct job *job)
     const struct watchdog *w = &job->watchdog;
     int64_t due = moment_ahead (w->settled, job->run);
 
-    if (job->requeue.saves != NEVER)
+    if (job->config->watch.seconds == 0 || job->requeue.saves != NEVER)
         return NEVER;
     if (w->patience != NEVER)
         return w->patience;
-    if (job->config->watch.seconds) {
-        due = moment_first (due, _run_due (job));
-        due = moment_first (due, moment_ahead (_loss_known_at (job), job->run));
-    }
-    return job_when (job, due);
+    due = moment_first (due, _run_due (job));
+    return job_when (job, moment_first (due, moment_ahead (_loss_known_at (job), job->run)));
 }
 
 /* Tasks end at nearly the same time; one that printed the losses may do so before one that did not. */
