@@ -46,7 +46,10 @@ static int64_t _unreached_since (const struct history *h, int number, int64_t no
     return until >= now - oracle_interval_ms (plan) - 2000 - 2 * plan->delay ? since : NEVER;
 }
 
-/* In a moment after an outage, or tf-rendezvous's end, perhaps nobody has connected. */
+/*
+ * In a moment after an outage, or tf-rendezvous's end, perhaps nobody has connected. Nor does the next
+ * tf-rendezvous know of a supervisor whose end the killed one had not read.
+ */
 static bool _follows_at_once (const struct history *h)
 {
     const struct plan *plan = h->plan;
@@ -58,6 +61,9 @@ static bool _follows_at_once (const struct history *h)
             bool killed = one->kind == KILL_RENDEZVOUS;
             int64_t over = one->at + (killed ? 0 : one->lasts);
 
+            if (one->kind == KILL_SUPERVISOR && next->kind == KILL_RENDEZVOUS
+                && next->at <= one->at + plan->delay)
+                return true;
             if ((killed || oracle_cuts (one->kind))
                 && (oracle_cuts (next->kind) || next->kind == DIE || next->kind == KILL_SUPERVISOR)
                 && next->at > over && next->at < over + oracle_interval_ms (plan) + 2000 + 2 * plan->delay)

@@ -587,11 +587,16 @@ void restarts_withdraw (struct job *job, struct place *p, const struct exit_repo
         _release (job, p);
 }
 
-/* All have gathered; or that was given up, and then no life may begin beside others in former ones. */
+/*
+ * All have gathered; or that was given up, and then no life may begin beside others in former ones. Nor does
+ * that of the first to fail, or its job might succeed without those that were stopped for it.
+ */
 static void _end_gathering (struct job *job, bool given_up)
 {
     EACH_PLACE (p, job) {
-        if (given_up && ((p->phase == PLACE_WAITS && p->duty.member) || job->gather.everyone))
+        bool ends = p->rank == job->gather.first || (p->phase == PLACE_WAITS && p->duty.member);
+
+        if (given_up && (ends || job->gather.everyone))
             place_forbid (p, PLACE_CANNOT);
         if (p->phase == PLACE_WAITS && restarts_gather (job, p))
             p->life.due = job->run;
