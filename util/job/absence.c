@@ -286,8 +286,11 @@ static int64_t _cut_off_from (const struct job *job)
         if (r->at_srun)
             continue;
         last = moment_last (last, r->heard);
-        if (!rank_is_supervised (r))
+        if (!rank_is_supervised (r)) {
+            if (r->link != LINK_NONE && !r->silent)
+                return NEVER;
             continue;
+        }
         if (r->away == NEVER || r->absent_ms != JOB_BROKEN_MS)
             return NEVER;
         if (several || _is_alone_silent (job, r))
