@@ -16,13 +16,16 @@ TEST (tokens_are_hexadecimal_and_differ)
     assert_int_equal (strspn (a.token, "0123456789abcdef"), CONTACT_TOKEN - 1);
     assert_int_equal (strspn (a.server_token, "0123456789abcdef"), CONTACT_TOKEN - 1);
     assert_string_not_equal (a.token, a.server_token);
+    assert_string_not_equal (a.token, a.link_token);
+    assert_string_not_equal (a.server_token, a.link_server_token);
     assert_string_not_equal (a.token, b.token);
     assert_string_not_equal (a.server_token, b.server_token);
 }
 
 TEST (the_longest_ports_fit_and_longer_ones_are_refused)
 {
-    struct contact r = { 1, TOKEN, SERVER_TOKEN, 1, true, CONTACT_ASK_INTERFACES, true, false, "" };
+    struct contact r = { 1,     TOKEN, SERVER_TOKEN, TOKEN, TOKEN, 1, true, CONTACT_ASK_INTERFACES, true,
+                         false, "" };
     struct contact parsed;
     char *text, longer[2048];
 

@@ -282,7 +282,8 @@ static void _make_check (const struct check_order *order)
     environment_clean ();
     if (order->port > 0) {
         snprintf (port, sizeof (port), "%d", order->port);
-        snprintf (tokens, sizeof (tokens), "%s %s", prepared.contact.token, prepared.contact.server_token);
+        snprintf (tokens, sizeof (tokens), "%s %s", prepared.contact.link_token,
+                  prepared.contact.link_server_token);
         address_print (&order->peer, &room);
         memcpy (&argv[2], (char *[]){ link, room.text, port, order->serves ? serve : connect },
                 4 * sizeof (char *));

@@ -23,6 +23,8 @@ static const char *const ask_name[] = {
 
 /* clang-format off */
 static const struct field row[] = {
+    FIELD ("LINK_TOKEN", link_token, CHARS, FIELD_NEEDED, CONTACT_TOKEN - 1, CONTACT_TOKEN - 1),
+    FIELD ("LINK_SERVER_TOKEN", link_server_token, CHARS, FIELD_NEEDED, CONTACT_TOKEN - 1, CONTACT_TOKEN - 1),
     FIELD ("TIMEOUT", timeout, NUMBER, FIELD_NEEDED, 1, FRAME_MAX_SECONDS),
     FIELD ("HOLD", hold, FLAG, FIELD_OPTIONAL),
     FIELD ("ASK", ask, NAME, FIELD_OPTIONAL, 0, CONTACT_ASK_RAILS, .names = ask_name),
@@ -47,7 +49,8 @@ static int _make_token (char token[CONTACT_TOKEN])
 
 int contact_make_tokens (struct contact *contact, struct errtext *err)
 {
-    if (_make_token (contact->token) < 0 || _make_token (contact->server_token) < 0)
+    if (_make_token (contact->token) < 0 || _make_token (contact->server_token) < 0
+        || _make_token (contact->link_token) < 0 || _make_token (contact->link_server_token) < 0)
         return errtext_set (err, "no random bits: %s", strerror (errno));
     return 0;
 }

@@ -36,15 +36,17 @@ struct contact {
      */
     char token[CONTACT_TOKEN];
     char server_token[CONTACT_TOKEN];
-    int timeout;                /* seconds from the launch to the last registration */
-    bool hold;                  /* a task keeps its port to its end; otherwise exec frees it */
+    /* Nodes show them to each other when their link is checked: a stranger's program may have the port. */
+    char link_token[CONTACT_TOKEN], link_server_token[CONTACT_TOKEN];
+    int timeout; /* seconds from the launch to the last registration */
+    bool hold; /* a task keeps its port to its end; otherwise exec frees it */
     enum contact_ask ask;
-    bool second_port;           /* a task reserves another one, in case that it is PyTorch's process 0 */
-    bool own_name;              /* the first task of each node looks up the node's own name */
-    char ports[1024];           /* "any", "reserved" or what port_ranges_parse () takes */
+    bool second_port; /* a task reserves another one, in case that it is PyTorch's process 0 */
+    bool own_name; /* the first task of each node looks up the node's own name */
+    char ports[1024]; /* "any", "reserved" or what port_ranges_parse () takes */
 };
 
-/* Fill in two new tokens; -1 and err if the kernel gives no random bits. */
+/* Fill in new tokens; -1 and err if the kernel gives no random bits. */
 int contact_make_tokens (struct contact *contact, struct errtext *err);
 
 /* The variable's value, to be freed; NULL if there is no memory. */

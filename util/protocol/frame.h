@@ -20,7 +20,7 @@
 #include "common/errtext.h"
 
 /* It goes up when the keys of a message change (tests/unit/message_keys.golden), or what they mean. */
-#define FRAME_VERSION 5
+#define FRAME_VERSION 6
 #define FRAME_HEADER 12
 
 /*

@@ -16,7 +16,7 @@ struct link_peer {
     bool serves; /* listen, on the port */
     struct address address; /* of the other one */
     int port;
-    const char *token, *server_token; /* of the step (contact.h): the one that connects shows the first one */
+    const char *token, *server_token; /* of links (contact.h): the one that connects shows the first one */
 };
 
 /*
