@@ -435,6 +435,7 @@ void requeuer_receive (struct server *server)
     if (n < 0 || fields_decode (&slurm_job_fields, &slurm, frame, NULL) < 0) {
         frame_destroy (frame);
         frame = NULL;
+        snprintf (slurm.error, sizeof (slurm.error), "tf-requeue ended before it knew");
     }
     if (r->acts) {
         _tell_requeue (server, &slurm);
