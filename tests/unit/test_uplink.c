@@ -184,26 +184,3 @@ TEST (a_supervisor_that_gives_up_its_report_closes_without_a_reset)
     assert_true (recv (connection, frame, sizeof (frame), 0) > 0);
     assert_int_equal (recv (connection, frame, sizeof (frame), 0), 0);
 }
-
-/* So it is if this task has registered again, and others had got the last spare before. */
-TEST (a_goal_may_have_an_answer_also_where_no_spare_is_left)
-{
-    const struct goal goal = { .life = 1, .code = GOAL_OWN_CODE };
-    struct frame *frame = goal_encode (&goal, SERVER_TOKEN);
-    char role[5000] = "";
-    int pair[2];
-
-    config.restart.times = 1;
-    uplink_destroy (uplink);
-    assert_int_equal (socketpair (AF_UNIX, SOCK_STREAM, 0, pair), 0);
-    assert_non_null (uplink = uplink_create (pair[0], &config, NULL));
-    report ();
-    memset (role, 'w', sizeof (role) - 1);
-    frame_add (frame, "SLURM_TF_ROLE", "%s", role);
-    assert_int_equal (frame_send (frame, pair[1], NULL), 0);
-    frame_destroy (frame);
-    assert_int_equal (serve (0), UPLINK_GOAL);
-    assert_int_equal (uplink->goal.life, 1);
-    assert_non_null (uplink->answer);
-    close (pair[1]);
-}
