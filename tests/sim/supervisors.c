@@ -185,6 +185,10 @@ static void _take_goal (int rank, const struct message *message)
 
     s->known = true;
     link_hear (rank);
+    if (s->config.lost_after && w.now - s->link.heard >= s->config.lost_after * 1000) {
+        link_pause (rank);
+        return;
+    }
     s->goal = message->goal;
     if (s->report && !wire_awaits_answer (s))
         s->stable = w.now;

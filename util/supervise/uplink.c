@@ -14,6 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "common/second.h"
 #include "common/silence.h"
 #include "common/tcp.h"
 #include "protocol/answer.h"
@@ -146,8 +147,13 @@ static enum uplink_event _take_goal (struct uplink *u, struct frame **fp)
     }
     u->goal = goal;
     u->known = true;
-    /* It may have come while this process was stopped. */
+    /* It may have come while this process was stopped: the next connection has it again. */
     _hear (u);
+    if (u->config->lost_after > 0
+        && deadline_in_ms (0).at_ms - u->link.heard >= u->config->lost_after * SECOND_MS) {
+        _pause (u);
+        return UPLINK_NOTHING;
+    }
     if (u->report && !_awaits_answer (u)) {
         u->stable = deadline_in_ms (0);
         _set_connected (u);
