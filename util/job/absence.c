@@ -205,17 +205,23 @@ void absence_check (struct job *job)
 
 /* Silent nodes. */
 
-/* The silence of one is that of its node. Without a fact nothing is told. */
+/* The silence of one is that of its node. */
 static void _tell_node (struct job *job, struct fact *fact, const struct rank *one)
 {
     EACH_RANK (r, job)
         if (rank_is_supervised (r) && strcmp (r->node, one->node) == 0) {
-            r->unheard_told = fact && fact->kind == FACT_UNHEARD;
+            r->unheard_told = fact->kind == FACT_UNHEARD;
             if (!r->unheard_told)
                 r->unheard = NEVER;
-            if (fact)
-                fact_name (fact, r, job->tasks);
+            fact_name (fact, r, job->tasks);
         }
+}
+
+static void _end_silence (struct job *job, const struct rank *one)
+{
+    EACH_RANK (r, job)
+        if (!r->unheard_told && strcmp (r->node, one->node) == 0)
+            r->unheard = NEVER;
 }
 
 static int64_t _silence_told_at (const struct job *job, const struct rank *rank)
@@ -240,7 +246,7 @@ void absence_note_silence (struct job *job)
         else if (r->unheard_told)
             _tell_node (job, heard = heard ? heard : facts_add (&job->facts, FACT_HEARD, NULL), r);
         else if (r->unheard != NEVER)
-            _tell_node (job, NULL, r);
+            _end_silence (job, r);
     EACH_RANK (r, job) {
         if (job->now < _silence_told_at (job, r))
             continue;
@@ -286,11 +292,10 @@ static int64_t _cut_off_from (const struct job *job)
         if (r->at_srun)
             continue;
         last = moment_last (last, r->heard);
-        if (!rank_is_supervised (r)) {
-            if (r->link != LINK_NONE && !r->silent)
-                return NEVER;
+        if (r->link != LINK_NONE)
+            return NEVER;
+        if (!rank_is_supervised (r))
             continue;
-        }
         if (r->away == NEVER || r->absent_ms != JOB_BROKEN_MS)
             return NEVER;
         if (several || _is_alone_silent (job, r))

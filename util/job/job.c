@@ -211,7 +211,8 @@ static void _take_report (struct job *job, struct rank *rank, const struct statu
     fact->report = status->report;
     fact->first = true;
     EACH_PLACE (other, job)
-        fact->first = fact->first && !place_has_ended (other);
+        if (place_has_ended (other))
+            fact->first = false;
     p->life.ago_ms = life->ago_ms;
     switch (p->phase) {
         case PLACE_BEGINS: _take_unbegun (job, p, status); break;

@@ -177,6 +177,9 @@ void restarts_tell (struct job *job, struct place *p, enum decision decision)
         decision = DECISION_NONE;
     if (decision == DECISION_CANNOT && p->duty.member)
         unable = _members (job).unable;
+    /* What has given up the restart of all was told. */
+    if (unable == p && !p->rank->cannot && !p->rank->lost)
+        decision = DECISION_NONE;
     fact = facts_add (&job->facts, FACT_DECIDED, p->rank);
     fact->report = *report;
     fact->decision = decision;
@@ -231,7 +234,7 @@ static void _gather (struct job *job, struct rank *first)
 static enum decision _judge_failure (const struct job *job, const struct place *p)
 {
     const struct exit_report *report = &p->rank->end.report;
-    bool unable, together;
+    bool unable;
 
     if (!exit_report_failed (report))
         return DECISION_NONE;
@@ -249,8 +252,9 @@ static enum decision _judge_failure (const struct job *job, const struct place *
     if (!p->duty.alone && unable)
         return DECISION_CANNOT;
     /* The others of the cluster may hang because of it, or it because of them. */
-    together = p->duty.member && !unable && (report->kind == EXIT_REPORT_HUNG || job->isolated);
-    return p->duty.alone && !together ? DECISION_ONE : DECISION_ALL;
+    if (p->duty.member && !unable && (report->kind == EXIT_REPORT_HUNG || job->isolated))
+        return DECISION_ALL;
+    return p->duty.alone ? DECISION_ONE : DECISION_ALL;
 }
 
 enum decision restarts_hang (struct job *job, struct place *p)
@@ -593,10 +597,10 @@ void restarts_withdraw (struct job *job, struct place *p, const struct exit_repo
  */
 static void _end_gathering (struct job *job, bool given_up)
 {
+    if (given_up && job->gather.first)
+        place_forbid (rank_last_place (job->gather.first), PLACE_CANNOT);
     EACH_PLACE (p, job) {
-        bool ends = p->rank == job->gather.first || (p->phase == PLACE_WAITS && p->duty.member);
-
-        if (given_up && (ends || job->gather.everyone))
+        if (given_up && ((p->phase == PLACE_WAITS && p->duty.member) || job->gather.everyone))
             place_forbid (p, PLACE_CANNOT);
         if (p->phase == PLACE_WAITS && restarts_gather (job, p))
             p->life.due = job->run;

@@ -53,7 +53,7 @@ int contact_make_tokens (struct contact *contact, struct errtext *err);
 char *contact_encode (const struct contact *contact);
 
 /*
- * -1 and err if the text is malformed. Version, port and both tokens come first in every version
+ * -1 and err if the text is malformed. Version, port, token and server token come first in every version
  * of the protocol, so that a task of another version can register and is refused by name; then
  * the other fields have defaults.
  */

@@ -213,8 +213,9 @@ void asked_end (struct server *server)
 {
     struct asked *asked = &server->asked;
 
+    /* Its last close may wait for a file system of an asker's: that is left to exit (). */
     if (asked->listener >= 0)
-        close (asked->listener);
+        shutdown (asked->listener, SHUT_RDWR);
     if (asked->end >= 0)
         close (asked->end);
     asked->listener = asked->end = -1;

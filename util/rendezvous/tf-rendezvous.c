@@ -270,12 +270,11 @@ int main (int argc, char *argv[])
 
     if (deadline_is_set (server.revived) && server.job && server.job->end_told)
         _say_revived (&server);
+    asked_end (&server);
     requeuer_end (&server.requeuer);
     console_release ();
     supervisors_cut (&server);
     console_end ();
-    /* On kernels without SO_PASSRIGHTS this may wait for a file system of an asker's. */
-    asked_end (&server);
     peers_clear (&server.peers, step_roster (server.step));
     supervisors_end (&server);
     step_destroy (server.step);

@@ -9,7 +9,7 @@
  *     tf-supervise --check link ADDRESS PORT serve|connect
  *
  * It prints a line for each item that it begins, "item NAME", and for what it finds: "bad TEXT", and then it
- * ends with 1; "rate NUMBER". CHECK_TOKENS has the step's two tokens, for a link.
+ * ends with 1; "rate NUMBER". CHECK_TOKENS has the two tokens of links (contact.h).
  */
 #ifndef TF_NODE_CHECK_H
 #define TF_NODE_CHECK_H
