@@ -17,7 +17,7 @@ TEST (tokens_are_hexadecimal_and_differ)
     assert_int_equal (strspn (a.server_token, "0123456789abcdef"), CONTACT_TOKEN - 1);
     assert_string_not_equal (a.token, a.server_token);
     assert_string_not_equal (a.token, a.link_token);
-    assert_string_not_equal (a.server_token, a.link_server_token);
+    assert_string_not_equal (a.link_token, a.link_server_token);
     assert_string_not_equal (a.token, b.token);
     assert_string_not_equal (a.server_token, b.server_token);
 }
