@@ -96,7 +96,7 @@ static bool _has_failed_by_itself (const struct place *p)
 {
     const struct exit_report *report = &p->rank->end.report;
 
-    return exit_report_failed (report) && !end_was_asked (&p->rank->end)
+    return exit_report_failed (report) && p->life.number >= 0 && !end_was_asked (&p->rank->end)
            && !(report->kind == EXIT_REPORT_SIGNAL && report->number == SIGTERM);
 }
 
@@ -211,10 +211,14 @@ static void _finish (struct job *job, enum finish_cause cause, struct place *p)
     _tell_grace (job);
 }
 
-/* Why the end of this place ends the job, if it does. A lost rank may return, so only a ps has failed. */
+/*
+ * Why the end of this place ends the job, if it does. A lost rank may return, so only a ps has failed. What
+ * has never begun has not failed.
+ */
 static enum finish_cause _cause (const struct job *job, const struct place *p)
 {
-    bool failed = exit_report_failed (&p->rank->end.report) && (!p->rank->lost || p->kind == RULES_PS);
+    bool failed = exit_report_failed (&p->rank->end.report)
+                  && (p->rank->lost ? p->kind == RULES_PS : p->life.number >= 0);
     bool awaits = _left (job).awaited;
 
     if (failed && p->duty.fatal && p->kind == RULES_PS)

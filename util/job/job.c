@@ -314,8 +314,10 @@ static void _tell_last (struct job *job, enum fact_kind kind)
     fact->runs = job->requeue.before.runs > 0 ? &job->requeue.all : NULL;
     fact->left = budget_left (job);
     finish_name_killed (job, fact);
-    if (kind == FACT_CUT)
+    if (kind == FACT_CUT) {
+        fact->requeue = job->requeue.saves != NEVER ? REQUEUE_FAILED : REQUEUE_NOT_ASKED;
         return;
+    }
     fact->requeue = requeue_verdict (job);
     fact->cause = job->finish.cause;
     fact->learnt = watchdog_learn (job);

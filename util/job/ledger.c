@@ -136,18 +136,21 @@ void ledger_look (struct job *job)
 void ledger_tell_again (struct job *job)
 {
     struct ledger *l = &job->ledger;
+    int64_t sign = job->replaced_sign;
     struct fact *fact;
 
-    if (!l->untold || job->phase == JOB_GATHERS)
+    if (job->phase != JOB_RUNS)
+        return;
+    job->replaced_sign = NEVER;
+    if (!l->untold)
         return;
     l->untold = false;
     fact = facts_add (&job->facts, FACT_AGAIN, NULL);
     fact->noticing_ms = l->noticing_ms;
     fact->pausing_ms = job->run - l->since;
     fact->step = job->budget.step;
-    if (job->replaced_sign != NEVER)
-        fact->seconds = (int)((job->now - job->replaced_sign + SECOND_MS / 2) / SECOND_MS);
-    job->replaced_sign = NEVER;
+    if (sign != NEVER)
+        fact->seconds = (int)((job->now - sign + SECOND_MS / 2) / SECOND_MS);
 }
 
 struct ledger ledger_at (const struct job *job, int64_t now, int64_t run)

@@ -110,6 +110,7 @@ struct members {
     struct place *final; /* the first one that has no other life; or NULL */
     struct place *unable; /* the first one without which the others cannot begin again; or NULL */
     int going; /* so many run, or wait for a life */
+    int gone; /* so many have no rank that could begin their next life */
 };
 
 /* A member that is lost; or that ended with 0, and is lost when all begin again, as there are no spares. */
@@ -120,7 +121,7 @@ static bool _is_gone (const struct job *job, const struct place *p)
 
 static struct members _members (const struct job *job)
 {
-    struct members all = { NULL, NULL, 0 };
+    struct members all = { NULL, NULL, 0, 0 };
     bool left = false;
 
     EACH_PLACE (p, job) {
@@ -132,6 +133,7 @@ static struct members _members (const struct job *job)
             all.final = p;
         if (!all.unable && _is_gone (job, p))
             all.unable = p;
+        all.gone += _is_gone (job, p);
     }
     if (all.final || !left)
         all.unable = left ? all.final : NULL;
@@ -273,15 +275,16 @@ enum decision restarts_hang (struct job *job, struct place *p)
 
 /* Spares. */
 
+/* All begin again for it, so there has to be a spare for each of those that are lost. */
 static bool _can_move (const struct job *job, const struct place *p)
 {
     bool paid = job->phase == JOB_GATHERS || _is_paid (job, p) || budget_left (job) > 0;
-    struct place *unable;
+    struct members all;
 
     if (job->phase == JOB_FINISHES || p->phase == PLACE_KEPT || p->future > PLACE_CANNOT || !paid)
         return false;
-    unable = _members (job).unable;
-    return !unable || unable == p;
+    all = _members (job);
+    return (!all.unable || all.unable == p) && all.gone <= spares_free (job);
 }
 
 /* A spare gets a place, and all gather: each has the addresses of others. */

@@ -31,6 +31,15 @@ static bool _is_free (const struct job *job, const struct rank *rank)
            && !_has_silent_node (job, rank);
 }
 
+int spares_free (const struct job *job)
+{
+    int count = 0;
+
+    EACH_RANK (r, job)
+        count += _is_free (job, r);
+    return count;
+}
+
 static int _suitability (const struct job *job, const struct rank *lost, const struct rank *spare)
 {
     bool together = false, idle = true;
@@ -59,10 +68,9 @@ enum fact_obstacle spares_obstacle (const struct job *job)
 {
     if (job->config->lost_after == 0 || job->phase == JOB_FINISHES)
         return FACT_NO_OBSTACLE;
-    EACH_RANK (r, job)
-        if (_is_free (job, r))
-            return budget_left (job) > 0 ? FACT_NO_OBSTACLE : FACT_NO_RESTART;
-    return FACT_NO_SPARE;
+    if (spares_free (job) == 0)
+        return FACT_NO_SPARE;
+    return budget_left (job) > 0 ? FACT_NO_OBSTACLE : FACT_NO_RESTART;
 }
 
 void spares_place (struct job *job, struct place *p, struct rank *spare)

@@ -19,6 +19,9 @@
  */
 struct rank *spares_choose (const struct job *job, const struct rank *lost);
 
+/* So many can get a place now. */
+int spares_free (const struct job *job);
+
 /* Why a place whose rank is lost gets no spare. */
 enum fact_obstacle spares_obstacle (const struct job *job);
 

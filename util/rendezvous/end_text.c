@@ -117,7 +117,7 @@ static void _add_early (char *buf, size_t size, const struct roster *roster, con
             return;
     EACH_RANK (rank, roster)
         if (rank_works (rank) && place_has_ended (rank->place) && !rank->lost
-            && report_is_success (&rank->end.report) && end_is_before (&rank->end, &first->end))
+            && report_is_success (&rank->end.report) && traceback_is_earlier (rank, first))
             list_text_add (&list, cluster_table_role (rank, role));
     if (list.named > 0)
         snprintf (buf, size, "; %s had ended with 0 before", list_text_end (&list));
