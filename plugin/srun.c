@@ -6,7 +6,6 @@
 #include "srun.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <stdnoreturn.h>
@@ -14,7 +13,6 @@
 #include <unistd.h>
 
 #include "common/errtext.h"
-#include "common/number.h"
 #include "common/preflight.h"
 #include "common/rules.h"
 #include "common/tasklist.h"
@@ -119,25 +117,6 @@ void srun_check_submission (void)
 
 static struct srun_facts facts;
 
-/* "1", "0,2" or "[2-3]"; without, Slurm counts the components (_get_het_group () in libsrun/opt.c). */
-static void _note_group (const char *group)
-{
-    static int component;
-    int lowest = group ? INT_MAX : component, highest = group ? -1 : component;
-
-    for (const char *c = group ? group : ""; *c; c += *c != '\0') {
-        int number = number_scan (&c, INT_MAX - 1);
-
-        if (number < 0)
-            continue;
-        lowest = number < lowest ? number : lowest;
-        highest = number > highest ? number : highest;
-    }
-    facts.descends = facts.descends || lowest < facts.group;
-    facts.group = highest;
-    component++;
-}
-
 /*
  * Slurm reads the options of a component by getopt_long (), which leaves in optind where they end. It counts
  * from the program's name, and for a later component from the ":" in front of it (init_srun () in Slurm's
@@ -145,9 +124,7 @@ static void _note_group (const char *group)
  */
 static void _add_options (void)
 {
-    static const struct cmdline_option het_group_option = { "--het-group", sizeof ("--het-group") - 1, 0 };
     static size_t begin;
-    static bool no_kill;
     const struct cmdline *line = &facts.line;
     size_t end, next;
     struct cmdline own;
@@ -159,9 +136,7 @@ static void _add_options (void)
     for (size_t i = 1; i < own.count; i++)
         if (cmdline_add (&facts.options, own.text[i]) < 0 && options_use () == OPTIONS_ON)
             _refuse (strerror (ENOMEM));
-    no_kill = cmdline_no_kill (&own, "SLURM_NO_KILL", no_kill);
-    facts.lacks_no_kill = facts.lacks_no_kill || !no_kill;
-    _note_group (cmdline_find (&own, &het_group_option));
+    srun_side_add_component (&facts, &own);
     for (next = end; next < line->count && strcmp (line->text[next], ":") != 0; next++)
         ;
     facts.has_later = next < line->count;

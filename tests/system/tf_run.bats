@@ -181,6 +181,10 @@ END
     run --separate-stderr tf_run srun -Q -n1 --tf-tasks=ps ./by-role : -n2 --tf-tasks=worker:3 ./by-role
     [ "$status" -ne 0 ]
     [[ $stderr == *'component 1'*'2 tasks'* ]] || fail "no line about component 1"
+    # Slurm numbers their tasks by the group.
+    run --separate-stderr tf_run srun -Q --het-group=1 -n2 --tf-tasks=worker:2 ./by-role : --het-group=0 -n1 --tf-tasks=ps ./by-role
+    [ "$status" -ne 0 ]
+    [[ $stderr == *"the numbers of --het-group must ascend"* ]] || fail "components in another order are not refused"
     # The last one of the job's is its list.
     run --separate-stderr slurm env SLURM_TF_RUN="--tf-tasks=ps --tf-tasks=ps,worker:2" "$TF_RUN" srun -Q -n1 \
         "$task_check" --roles=ps,worker,worker : -n2 "$task_check" --roles=ps,worker,worker

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +33,33 @@ static struct contact contact;
 static struct port *reserved;
 
 static char program[4096];
+
+/* "1", "0,2" or "[2-3]"; without, Slurm counts the components (_get_het_group () in libsrun/opt.c). */
+static void _note_group (struct srun_facts *facts, const char *group)
+{
+    int lowest = group ? INT_MAX : facts->components, highest = group ? -1 : facts->components;
+
+    for (const char *c = group ? group : ""; *c; c += *c != '\0') {
+        int number = number_scan (&c, INT_MAX - 1);
+
+        if (number < 0)
+            continue;
+        lowest = number < lowest ? number : lowest;
+        highest = number > highest ? number : highest;
+    }
+    facts->descends = facts->descends || lowest < facts->group;
+    facts->group = highest;
+    facts->components++;
+}
+
+void srun_side_add_component (struct srun_facts *facts, const struct cmdline *own)
+{
+    static const struct cmdline_option het_group_option = { "--het-group", sizeof ("--het-group") - 1, 0 };
+
+    facts->no_kill = cmdline_no_kill (own, "SLURM_NO_KILL", facts->no_kill);
+    facts->lacks_no_kill = facts->lacks_no_kill || !facts->no_kill;
+    _note_group (facts, cmdline_find (own, &het_group_option));
+}
 
 static int _find_program (struct errtext *err)
 {

@@ -17,7 +17,9 @@
 struct srun_facts {
     struct cmdline line;        /* its command line */
     struct cmdline options;     /* of it the options, of all components so far */
-    bool lacks_no_kill;         /* one of these components lacks --no-kill */
+    int components;             /* so many */
+    bool no_kill;               /* the last one has --no-kill, which each inherits */
+    bool lacks_no_kill;         /* one of them lacks it */
     bool has_later;             /* there is another component */
     int group;                  /* the highest --het-group of the component before */
     bool descends;              /* the lowest one of a component was lower than that */
@@ -28,6 +30,9 @@ struct srun_facts {
     int wait_time;              /* WaitTime, the default of --wait; 0: there is none */
     const char *no_restart;     /* why no task of the step can be restarted; NULL if each can */
 };
+
+/* Call it for one component after the other, with its words: a name, which does not count, and its options. */
+void srun_side_add_component (struct srun_facts *facts, const struct cmdline *own);
 
 /* An interactive shell keeps the variables of the srun that started it: remove them. */
 void srun_side_reset (void);

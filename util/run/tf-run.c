@@ -277,21 +277,17 @@ static int _leave_to_plugin (const struct command *command, const struct srun_he
 }
 
 /* A component lacks --no-kill. */
-static bool _lacks_no_kill (const struct srun_words *words)
+static void _add_components (struct srun_facts *srun, const struct srun_words *words)
 {
     const struct cmdline *line = &words->line;
-    bool no_kill = false, lacks = false;
 
     for (size_t begin = 0, end; begin < line->count; begin = end) {
         for (end = begin + 1; end < line->count && words->kind[end] == SRUN_WORD_OPTION; end++)
             ;
-        no_kill =
-            cmdline_no_kill (&(struct cmdline){ end - begin, line->text + begin }, "SLURM_NO_KILL", no_kill);
-        lacks = lacks || !no_kill;
+        srun_side_add_component (srun, &(struct cmdline){ end - begin, line->text + begin });
         while (end < line->count && words->kind[end] != SRUN_WORD_BEGIN)
             end++;
     }
-    return lacks;
 }
 
 /* A file has the programs then, and tf-run would not stand before them. */
@@ -336,7 +332,6 @@ static int _start_tasks (const struct command *command, const struct slurm_facts
     const struct srun_words *words = &command->words;
     struct srun_facts srun = { .line = words->line,
                                .options = words->srun_options,
-                               .lacks_no_kill = _lacks_no_kill (words),
                                .program = _program (words) };
     char word[RUN_TASK_SIZE];
     char **argv;
@@ -347,6 +342,7 @@ static int _start_tasks (const struct command *command, const struct slurm_facts
     if (!helper_own_file () || !slurm->known)
         return errtext_set (err, "%s",
                             slurm->known ? "/proc is not mounted" : "\"scontrol show config\" fails");
+    _add_components (&srun, words);
     srun.ports = slurm->ports;
     srun.appends_output = slurm->appends_output;
     srun.wait_time = slurm->wait_time;
