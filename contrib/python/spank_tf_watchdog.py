@@ -51,8 +51,8 @@ def _names():
     # A descriptor of the task, which subprocess closes in the programs that it starts: then an ancestor has it.
     pid = os.getpid()
     while name.startswith(_own) and pid > 1:
-        with open("/proc/%d/stat" % pid) as f:
-            pid = int(f.read().rpartition(")")[2].split()[1])
+        with open("/proc/%d/stat" % pid, "rb") as f:    # a program's name may be no UTF-8
+            pid = int(f.read().rpartition(b")")[2].split()[1])
         yield "/proc/%d/fd/%s" % (pid, name[len(_own) :])
 
 

@@ -429,7 +429,7 @@ METRICS
 }
 
 @test "... another user changes nothing of it, claims no step, and neither stops nor swells it" {
-    local own valid='{"event":"start","step":"7.0","roles":{"worker":1},"nodes":1,"restarts_left":0}' text
+    local own valid='{"event":"start","step":"7.0","roles":{"worker":1,"+data":1},"nodes":1,"restarts_left":0}' text
 
     start_prometheus
     for text in "touch $textfile/own.prom" "mkfifo $textfile/own.prom" "ln -s /etc/shadow $textfile/own.prom" \

@@ -184,7 +184,7 @@ have_steps ()
 @test "arrays, several steps and heterogeneous jobs" {
     local array
 
-    submit_lines 'srun --tf-tasks=worker:rest --tf-watchdog=60 ./train.py' -n1 -J sweep --array=3-4
+    submit_lines 'srun --tf-tasks=worker,+data --tf-watchdog=60 ./train.py' -n2 -J sweep --array=3-4
     array=$job
     trains "${array}_3" && trains "${array}_4"
     run -0 slurm "$tf_status" "$array"
@@ -192,10 +192,12 @@ have_steps ()
 job J (J_3) "sweep", step J.S, TIME: training, step N, N steps/s
 job J (J_4) "sweep", step J.S, TIME: training, step N, N steps/s
 LINES
-    eventually 20 stacks_are 2 ' 1  worker 0  train.py:11 train_step' --stacks "$array" || fail "not the stacks of both: $output"
+    eventually 20 stacks_are 2 ' 2  worker 0, +data 0  train.py:11 train_step' --stacks "$array" || fail "not the stacks of both: $output"
+    eventually 20 stacks_are 2 ' 1  +data 0  train.py:11 train_step' --stacks=+data "$array" || fail "not of the auxiliary task: $output"
     run -0 slurm "$tf_status" --stacks=wrker "${array}_4"
     [[ ${lines[-1]} == *" 0  wrker  no such task runs now" ]] || fail "no word of the role"
-    run -0 slurm "$tf_status" "${array}_4"
+    # squeue has filters of the user's.
+    run -0 slurm env SQUEUE_PARTITION=none SQUEUE_NAMES=none "$tf_status" "${array}_4"
     [[ $output == *"(${array}_4)"* && $output != *"(${array}_3)"* ]] || fail "another task of the array"
     end_all
     submit_lines 'for i in 0 1; do srun --exact -n1 --mem=1 --tf-tasks=worker --tf-watchdog=60 ./train.py & done; wait' -n2

@@ -5,6 +5,7 @@
 
 #include "conf_file.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -22,6 +23,7 @@ struct reading {
     const char *path;       /* of the first file, beside which the others are */
     conf_file_setting *setting;
     void *arg;
+    char cluster[64];       /* ClusterName, which "%c" stands for in the names of included files */
 };
 
 int conf_file_beside (char *to, const char *file, const char *name, struct errtext *err)
@@ -34,8 +36,18 @@ int conf_file_beside (char *to, const char *file, const char *name, struct errte
     return errtext_set (err, "%s: the path of an included file is too long", file);
 }
 
+/* Slurm writes it in small letters. */
+static void _note_cluster (struct reading *reading, const char *name)
+{
+    size_t length = strnlen (name, sizeof (reading->cluster) - 1);
+
+    for (size_t i = 0; i < length; i++)
+        reading->cluster[i] = (char)tolower ((unsigned char)name[i]);
+    reading->cluster[length] = '\0';
+}
+
 /* A value may be in quotes; blanks may be around the "=". */
-static void _take_settings (const struct reading *reading, char *key)
+static void _take_settings (struct reading *reading, char *key)
 {
     while (*key) {
         size_t length = strcspn (key, "=" BLANKS);
@@ -47,6 +59,8 @@ static void _take_settings (const struct reading *reading, char *key)
             key[length] = '\0';
             if (*end)
                 *end++ = '\0';
+            if (strcasecmp (key, "ClusterName") == 0)
+                _note_cluster (reading, value);
             reading->setting (reading->arg, key, value);
         }
         key = end + strspn (end, BLANKS);
@@ -73,11 +87,11 @@ static char *_cut_conf_line (char **text)
     return line;
 }
 
-static int _read_conf_file (const struct reading *reading, const char *path, int depth, struct errtext *err);
+static int _read_conf_file (struct reading *reading, const char *path, int depth, struct errtext *err);
 
-static int _take_conf_line (const struct reading *reading, char *line, int depth, struct errtext *err)
+static int _take_conf_line (struct reading *reading, char *line, int depth, struct errtext *err)
 {
-    char *key = line + strspn (line, BLANKS), *name, path[PATH_MAX];
+    char *key = line + strspn (line, BLANKS), *name, *cluster, path[PATH_MAX], whole[PATH_MAX];
 
     if (strncasecmp (key, "include", 7) != 0 || !key[7] || !strchr (BLANKS, key[7])) {
         _take_settings (reading, key);
@@ -85,12 +99,15 @@ static int _take_conf_line (const struct reading *reading, char *line, int depth
     }
     name = key + 7 + strspn (key + 7, BLANKS);
     name[strcspn (name, BLANKS)] = '\0';
-    if (conf_file_beside (path, reading->path, name, err) < 0)
+    cluster = strstr (name, "%c");
+    snprintf (whole, sizeof (whole), "%.*s%s%s", cluster ? (int)(cluster - name) : 0, name,
+              cluster ? reading->cluster : "", cluster ? cluster + 2 : name);
+    if (conf_file_beside (path, reading->path, whole, err) < 0)
         return -1;
     return _read_conf_file (reading, path, depth + 1, err) == 0 ? 0 : -1;
 }
 
-static int _read_conf_file (const struct reading *reading, const char *path, int depth, struct errtext *err)
+static int _read_conf_file (struct reading *reading, const char *path, int depth, struct errtext *err)
 {
     FILE *f = depth < MAX_DEPTH ? fopen (path, "re") : NULL;
     char *text = NULL, *rest;
@@ -117,7 +134,7 @@ static int _read_conf_file (const struct reading *reading, const char *path, int
 
 int conf_file_read (const char *path, conf_file_setting *setting, void *arg, struct errtext *err)
 {
-    const struct reading reading = { path, setting, arg };
+    struct reading reading = { path, setting, arg, "" };
 
     return _read_conf_file (&reading, path, 0, err);
 }

@@ -54,6 +54,9 @@ char *proxy_exempt (int i, const char *hosts, char *const env[])
         old = variable_get (env, fallback[j]);
     if (!old)
         old = "";
+    /* All hosts; programs know it only if it stands alone, and gRPC not at all. */
+    if (strcmp (old, "*") == 0 && strcmp (proxy_exemption[i], "no_proxy") == 0)
+        return strdup (old);
     if (!(value = malloc (strlen (old) + strlen (hosts) + 2)))
         return NULL;
     end = stpcpy (value, old);

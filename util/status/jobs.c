@@ -132,12 +132,18 @@ const char *jobs_parse (struct job_info *info, const char *text)
 
 static int _run (void *arg)
 {
+    /* A user's own filters. */
+    static const char *const hiding[] = { "SQUEUE_ACCOUNT",   "SQUEUE_LICENSES", "SQUEUE_NAMES",
+                                          "SQUEUE_PARTITION", "SQUEUE_QOS",      "SQUEUE_STATES",
+                                          "SQUEUE_USERS" };
     const char *job = arg;
     char filter[64];
     const char *const argv[] = {
         "squeue", "--noheader", ("--Format=" COLUMNS), filter, job ? "--states=all" : NULL, NULL
     };
 
+    for (size_t i = 0; i < sizeof (hiding) / sizeof (*hiding); i++)
+        unsetenv (hiding[i]);
     if (job)
         snprintf (filter, sizeof (filter), "--jobs=%s", job);
     else

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/beside.h"
 #include "common/deadline.h"
 #include "common/list_text.h"
 #include "common/number.h"
@@ -31,7 +32,7 @@ int stacks_print_here (const struct wanted *wanted, const char *role)
     int found = step_tasks_find (&task, wanted->job, wanted->step ? wanted->step : ""), count = 0;
 
     for (int i = 0; i < found; i++)
-        if (!role || strcmp (task[i].role, role) == 0)
+        if (!role || strcmp (task[i].role, beside_name (role)) == 0)
             task[count++] = task[i];
     python_ask (task, count);
     for (int i = 0; i < count; i++) {
@@ -64,7 +65,7 @@ static void _set (struct stack *stack, bool known, const char *text)
 /* What has been replaced has the same role. */
 static bool _is_rank (const struct overview_rank *r, const char *role, int index)
 {
-    return _runs (r) && r->role && r->index == index && strcmp (r->role, role) == 0;
+    return _runs (r) && r->role && r->index == index && strcmp (beside_name (r->role), role) == 0;
 }
 
 void stacks_take_line (struct reply *reply, char *line)
@@ -93,7 +94,8 @@ static void _read_answers (struct reply *reply, struct relay *relay)
 
 static bool _is_asked (const struct overview_rank *r, const char *role)
 {
-    return r->node && r->role && _runs (r) && (!role || strcmp (r->role, role) == 0);
+    return r->node && r->role && _runs (r)
+           && (!role || strcmp (beside_name (r->role), beside_name (role)) == 0);
 }
 
 /* "n1,n2", each once; neighbours of the same rank are the usual case. NULL if there is no memory. */
