@@ -87,11 +87,30 @@ static char *_cut_conf_line (char **text)
     return line;
 }
 
+/* The name of an included file, with the cluster's for each "%c"; -1 and err. */
+static int _expand (char to[PATH_MAX], const struct reading *reading, const char *name, struct errtext *err)
+{
+    size_t used = 0;
+
+    for (const char *c = name; *c; c++) {
+        bool cluster = strncmp (c, "%c", 2) == 0;
+        size_t length = cluster ? strlen (reading->cluster) : 1;
+
+        if (used + length >= PATH_MAX)
+            return errtext_set (err, "%s: the path of an included file is too long", reading->path);
+        memcpy (to + used, cluster ? reading->cluster : c, length);
+        used += length;
+        c += cluster;
+    }
+    to[used] = '\0';
+    return 0;
+}
+
 static int _read_conf_file (struct reading *reading, const char *path, int depth, struct errtext *err);
 
 static int _take_conf_line (struct reading *reading, char *line, int depth, struct errtext *err)
 {
-    char *key = line + strspn (line, BLANKS), *name, *cluster, path[PATH_MAX], whole[PATH_MAX];
+    char *key = line + strspn (line, BLANKS), *name, path[PATH_MAX], whole[PATH_MAX];
 
     if (strncasecmp (key, "include", 7) != 0 || !key[7] || !strchr (BLANKS, key[7])) {
         _take_settings (reading, key);
@@ -99,10 +118,7 @@ static int _take_conf_line (struct reading *reading, char *line, int depth, stru
     }
     name = key + 7 + strspn (key + 7, BLANKS);
     name[strcspn (name, BLANKS)] = '\0';
-    cluster = strstr (name, "%c");
-    snprintf (whole, sizeof (whole), "%.*s%s%s", cluster ? (int)(cluster - name) : 0, name,
-              cluster ? reading->cluster : "", cluster ? cluster + 2 : name);
-    if (conf_file_beside (path, reading->path, whole, err) < 0)
+    if (_expand (whole, reading, name, err) < 0 || conf_file_beside (path, reading->path, whole, err) < 0)
         return -1;
     return _read_conf_file (reading, path, depth + 1, err) == 0 ? 0 : -1;
 }

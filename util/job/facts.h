@@ -109,7 +109,7 @@ enum requeue_verdict {
     REQUEUE_ASKED, /* they were not: Slurm had asked them to end before that */
     /* They were asked to save: */
     REQUEUE_GOES_ON,
-    REQUEUE_FAILED, /* the task of `rank` has not saved; with CUT, one of them */
+    REQUEUE_FAILED, /* the task of `rank` has not saved; with CUT, srun ended first */
     REQUEUE_STUCK, /* the run has reached `step`, the one before `step_before` */
     REQUEUE_SHORT, /* it tells no steps, and lasted only `seconds` */
 };

@@ -96,7 +96,8 @@ static bool _has_failed_by_itself (const struct place *p)
 {
     const struct exit_report *report = &p->rank->end.report;
 
-    return exit_report_failed (report) && p->life.number >= 0 && !end_was_asked (&p->rank->end)
+    return exit_report_failed (report) && (p->life.number >= 0 || p->rank->cannot)
+           && !end_was_asked (&p->rank->end)
            && !(report->kind == EXIT_REPORT_SIGNAL && report->number == SIGTERM);
 }
 

@@ -608,13 +608,14 @@ static void _say_verdict (const struct narrator *n, const struct fact *fact)
 /* srun has ended, and prints nothing any more: master.log gets what is known. */
 static void _cut (const struct narrator *n, const struct fact *fact)
 {
-    char line[192], *table = end_text_table (n->roster, false);
+    char line[128], *table = end_text_table (n->roster, false);
     const char *asked = _how_asked (n->roster);
 
-    snprintf (line, sizeof (line), "spank_tf: %s%s%s\n", step_name (n->step),
-              asked ? asked : ": srun ended before its tasks",
-              fact->requeue == REQUEUE_FAILED ? "; the job is not requeued, because not all tasks have saved"
-                                              : "");
+    /* spank-tf itself has asked them. */
+    if (fact->requeue == REQUEUE_FAILED)
+        asked = ": srun ended before its tasks, so the job is not requeued";
+    snprintf (line, sizeof (line), "spank_tf: %s%s\n", step_name (n->step),
+              asked ? asked : ": srun ended before its tasks");
     console_note (line);
     _killed (n, LOG, fact);
     if (table)

@@ -276,7 +276,7 @@ static int _leave_to_plugin (const struct command *command, const struct srun_he
     return _execute (argv);
 }
 
-/* A component lacks --no-kill. */
+/* What the words of each say. */
 static void _add_components (struct srun_facts *srun, const struct srun_words *words)
 {
     const struct cmdline *line = &words->line;
