@@ -26,7 +26,7 @@ static bool _has_word (const char *list, const char *word, size_t length)
     return false;
 }
 
-/* The present value stays, and every host is in the new one. */
+/* The present value stays, and every host is in the new one, or all are. */
 static void _check (int i, const char *hosts, char *env[])
 {
     char *value = proxy_exempt (i, hosts, env);
@@ -37,7 +37,7 @@ static void _check (int i, const char *hosts, char *env[])
     for (const char *host = hosts; *host;) {
         size_t length = strcspn (host, ",");
 
-        CHECK (length == 0 || _has_word (value, host, length));
+        CHECK (length == 0 || strcmp (value, "*") == 0 || _has_word (value, host, length));
         host += length + (host[length] == ',');
     }
     free (value);

@@ -16,6 +16,7 @@ before_test ()
     find "$work" -mindepth 1 -delete
     tf_status=$SPANK_TF_STAGE/bin/tf-status
     write_train
+    sed -n 's/#define FRAME_VERSION //p' "$tests/../util/protocol/frame.h" > "$work/version"
 }
 
 after_test ()
@@ -245,6 +246,7 @@ LINES
 #!/usr/bin/python3
 import array, os, re, select, socket, sys, time
 own = "@spank_tf/overview/%s/" % sys.argv[1]
+question = b"SpTF\0" + bytes([int(open("version").read())]) + b"\0\0\0\0\0\12ASKS=ranks\0"
 names = {l.split()[-1] for l in open("/proc/net/unix") if own in l}
 end, answers, held = time.monotonic() + float(sys.argv[2]), 0, []
 while time.monotonic() < end and names:
@@ -253,7 +255,7 @@ while time.monotonic() < end and names:
         s.setblocking(False)
         try:
             s.connect("\0" + name[1:])
-            s.send([b"", b"SpTF", os.urandom(500), b"SpTF\0\5\0\0\0\0\0\12ASKS=ranks\0"][len(held) % 4])
+            s.send([b"", b"SpTF", os.urandom(500), question][len(held) % 4])
             if len(held) % 3 == 0:
                 s.sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [0] * 200))])
         except OSError:
@@ -295,14 +297,15 @@ write_listeners ()
 #!/usr/bin/python3
 import socket, sys, time
 kind, uid, count, step = sys.argv[1:]
+now = int(open("version").read())
 def frame(version, *words):
     strings = "".join(s + "\0" for s in words).encode()
     return b"SpTF\0" + bytes([version]) + b"\0\0" + len(strings).to_bytes(4, "big") + strings
-answers = frame(5, "JOB_STEP=" + step, "JOB_NAME=forged", "PHASE=ending", "ROWS=" + str(int(kind == "newer")))
+answers = frame(now, "JOB_STEP=" + step, "JOB_NAME=forged", "PHASE=ending", "ROWS=" + str(int(kind == "newer")))
 if kind == "newer":
-    answers += frame(6, "RANK=0")
+    answers += frame(now + 1, "RANK=0")
 if kind == "fat":
-    answers = frame(5, "JOB_STEP=" + step, "PHASE=ending", "ROWS=65535") + 20000 * frame(5, "RANK=0", "STATE=running", "X=" + 8000 * "x")
+    answers = frame(now, "JOB_STEP=" + step, "PHASE=ending", "ROWS=65535") + 20000 * frame(now, "RANK=0", "STATE=running", "X=" + 8000 * "x")
 listeners, askers = [], []
 for i in range(int(count)):
     name = "\0spank_tf/overview/%s/%016x" % (uid, i)

@@ -31,7 +31,7 @@ struct srun_facts {
     const char *no_restart;     /* why no task of the step can be restarted; NULL if each can */
 };
 
-/* Call it for one component after the other, with its words: a name, which counts not, and its options. */
+/* Call it for one component after the other, with its words; the first one is a name, and no option. */
 void srun_side_add_component (struct srun_facts *facts, const struct cmdline *own);
 
 /* An interactive shell keeps the variables of the srun that started it: remove them. */
