@@ -106,9 +106,15 @@ class Node(Fault):
     def kill(self, trial):
         """All processes there, but those that keep the host and its slurmd."""
         spared = {trial.cluster.keeper(self.name), self.slurmd}
-        for pid in trial.cluster.pids_on(self.name):
-            if pid not in spared:
+
+        # One may make another process before its turn comes.
+        def none_is_left():
+            left = [pid for pid in trial.cluster.pids_on(self.name) if pid not in spared and clusters.stat_of(pid)]
+            for pid in left:
                 clusters.send(pid, SIGKILL)
+            return not left
+
+        clusters.eventually(5, none_is_left)
 
     def inject(self, trial):
         self.name, self.told = trial.node(self.node), len(replacements(trial))
