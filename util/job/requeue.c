@@ -70,7 +70,6 @@ void requeue_take (struct job *job, const struct slurm_job *answer)
     if (r->saves != NEVER || job->phase == JOB_FINISHES)
         return;
     if (job->now - r->asked > ANSWER_MS) {
-        r->end = NEVER;
         r->ask = job->now;
         return;
     }

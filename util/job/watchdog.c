@@ -102,8 +102,6 @@ static int64_t _most_ms (const struct job *job, const struct rank *rank)
 
 struct watchdog_learnt watchdog_learn (const struct job *job)
 {
-    if (!job->config->watch.learns)
-        return (struct watchdog_learnt){ .seconds = 0 };
     return (struct watchdog_learnt){ .seconds = (int)(_times_ms (job, _slowest_ms (job)) / SECOND_MS),
                                      .first = (int)(_first_ms (job, false) / SECOND_MS),
                                      .slowest_ms = _slowest_ms (job) };
