@@ -344,18 +344,22 @@ const char *what_slurm_ends_keeps_its_code (const struct history *h)
     const struct note *ended[MOST_RANKS] = { NULL };
     int asked[MOST_RANKS] = { 0 }; /* in this life, from 1: it may hear of its begin and its stop at once */
     int64_t sigterm = NEVER;
+    int hung = -1; /* was found to hang, before it may have heard of that */
 
     if (oracle_began (h, oracle_breaks, NEVER))
         return NULL;
     EACH (note, h) {
         if (oracle_is_sigterm (h, note))
             sigterm = note->at;
+        if (note->kind == TOLD && note->number == FACT_HANG)
+            hung = note->rank;
         if (note->kind == BEGAN || note->kind == ENDED)
             ended[note->rank] = note->kind == ENDED ? note : NULL;
         if (note->kind == ASKED || note->kind == KILLED || note->kind == TOLD_TO_STOP)
             asked[note->rank] = note->life + 1;
         if (note->kind != LEFT || !ended[note->rank] || asked[note->rank] == ended[note->rank]->life + 1
-            || ended[note->rank]->cause != BY_SLURM || ended[note->rank]->at - h->plan->skew < sigterm
+            || note->rank == hung || ended[note->rank]->cause != BY_SLURM
+            || ended[note->rank]->at - h->plan->skew < sigterm
             || oracle_loses_slurmstepd (h, note->rank, note->at) || _is_owed (h, note)
             || (h->plan->forwards && oracle_serves (h->plan, ended[note->rank]->place)))
             continue;
