@@ -84,7 +84,7 @@ static bool _is_suspended (const struct job *job)
         if (r->link != LINK_NONE && r->suspended)
             return true;
         linked = linked || r->link != LINK_NONE;
-        away = away || (r->away != NEVER && r->suspended);
+        away = away || (rank_is_supervised (r) && r->suspended);
     }
     return !linked && away;
 }
@@ -205,23 +205,18 @@ void absence_check (struct job *job)
 
 /* Silent nodes. */
 
-/* The silence of one is that of its node. */
-static void _tell_node (struct job *job, struct fact *fact, const struct rank *one)
+/* The silence of one is that of its node; or it is over. FACT, if not NULL, tells of it. */
+static void _note_silence (struct job *job, struct fact *fact, const struct rank *one)
 {
+    bool told = fact && fact->kind == FACT_UNHEARD;
+
     EACH_RANK (r, job)
         if (rank_is_supervised (r) && strcmp (r->node, one->node) == 0) {
-            r->unheard_told = fact->kind == FACT_UNHEARD;
-            if (!r->unheard_told)
-                r->unheard = NEVER;
-            fact_name (fact, r, job->tasks);
+            r->unheard_told = told;
+            r->unheard = told ? r->unheard : NEVER;
+            if (fact)
+                fact_name (fact, r, job->tasks);
         }
-}
-
-static void _end_silence (struct job *job, const struct rank *one)
-{
-    EACH_RANK (r, job)
-        if (!r->unheard_told && strcmp (r->node, one->node) == 0)
-            r->unheard = NEVER;
 }
 
 static int64_t _silence_told_at (const struct job *job, const struct rank *rank)
@@ -244,15 +239,15 @@ void absence_note_silence (struct job *job)
         else if (r->silent)
             r->unheard = moment_first (r->unheard, job->now - silence_long_ms (job->config->lost_after));
         else if (r->unheard_told)
-            _tell_node (job, heard = heard ? heard : facts_add (&job->facts, FACT_HEARD, NULL), r);
+            _note_silence (job, heard = heard ? heard : facts_add (&job->facts, FACT_HEARD, NULL), r);
         else if (r->unheard != NEVER)
-            _end_silence (job, r);
+            _note_silence (job, NULL, r);
     EACH_RANK (r, job) {
         if (job->now < _silence_told_at (job, r))
             continue;
         unheard = unheard ? unheard : facts_add (&job->facts, FACT_UNHEARD, NULL);
         unheard->seconds = (int)((job->now - r->unheard) / SECOND_MS);
-        _tell_node (job, unheard, r);
+        _note_silence (job, unheard, r);
     }
 }
 
@@ -268,15 +263,6 @@ static bool _has_leases (const struct job *job)
         spare = spare || (rank_is_spare (r) && !r->released);
     }
     return here && spare && job->config->lost_after > 0;
-}
-
-/* Others on its host were heard since: then the network works, and it was killed. */
-static bool _is_alone_silent (const struct job *job, const struct rank *rank)
-{
-    EACH_RANK (r, job)
-        if (r->heard > rank->heard + _return_ms (job) && strcmp (r->host.id, rank->host.id) == 0)
-            return true;
-    return false;
 }
 
 /* The moment from which on it is cut off; or NEVER. */
@@ -298,7 +284,7 @@ static int64_t _cut_off_from (const struct job *job)
             continue;
         if (r->away == NEVER || r->absent_ms != JOB_BROKEN_MS)
             return NEVER;
-        if (several || _is_alone_silent (job, r))
+        if (several)
             continue;
         known = known ? known : r;
         several = strcmp (r->host.id, known->host.id) != 0;

@@ -167,14 +167,13 @@ static void _tell_over (struct job *job, int grace)
 static void _tell_grace (struct job *job)
 {
     struct fact *fact = facts_add (&job->facts, FACT_GRACE, NULL);
-    bool failed = job->finish.cause == FINISH_TASK_FAILED;
 
     fact->seconds = _evaluator_grace (job);
     fact->failed = finish_failed (job);
     EACH_PLACE (p, job)
         /* One whose rank is about to be lost does not use it. */
         if (fact->seconds > 0 && p->duty.graced && !place_has_ended (p) && job->run < p->rank->away
-            && !(failed && p->duty.awaited) && (place_runs (p) || p->future == PLACE_MAY_BEGIN))
+            && !p->duty.awaited && (place_runs (p) || p->future == PLACE_MAY_BEGIN))
             fact_name (fact, p->rank, job->tasks);
 }
 

@@ -124,7 +124,6 @@ static void _note_status (struct job *job, struct rank *rank, const struct statu
     const struct signs *signs = &status->signs;
     struct place *p = rank->place;
 
-    rank->heard = job->now;
     rank->suspended = signs->suspended;
     if (signs->started_ms > job->budget.start_ms)
         job->budget.start_ms = signs->started_ms;
@@ -285,9 +284,6 @@ void job_absent (struct job *job, int64_t now, struct rank *rank, int ms, int64_
 void job_returned (struct job *job, int64_t now, struct rank *rank, const struct status *status)
 {
     _set_time (job, now);
-    rank->suspended = status->signs.suspended;
-    /* It may be the first one after a suspension, which was none of the others' absence. */
-    absence_look_at_suspension (job);
     absence_end (job, rank);
     rank->told = (struct goal){ .life = GOAL_UNTOLD, .code = GOAL_OWN_CODE };
     _take_status (job, rank, status);

@@ -228,11 +228,9 @@ static int _different_rounds (const struct job *job)
 static void _note_link (struct rank *r, int rate, bool is_other)
 {
     r->check.partners += is_other;
-    r->check.reached += is_other && rate > 0;
-    if (rate == 0 && !r->check.unreached)
-        r->check.unreached = r->check.partner;
-    else if (rate > 0 && r->check.unreached == r->check.partner)
-        r->check.unreached = NULL;
+    r->check.reached += is_other && rate;
+    if (!r->check.unreached || r->check.unreached == r->check.partner)
+        r->check.unreached = rate ? NULL : r->check.partner;
     if (rate > r->check.best)
         r->check.best = rate;
 }

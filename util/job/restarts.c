@@ -281,7 +281,7 @@ static bool _can_move (const struct job *job, const struct place *p)
     bool paid = job->phase == JOB_GATHERS || _is_paid (job, p) || budget_left (job) > 0;
     struct members all;
 
-    if (job->phase == JOB_FINISHES || p->phase == PLACE_KEPT || p->future > PLACE_CANNOT || !paid)
+    if (job->phase == JOB_FINISHES || p->phase == PLACE_KEPT || p->future != PLACE_MAY_BEGIN || !paid)
         return false;
     all = _members (job);
     return (!all.unable || all.unable == p) && all.gone <= spares_free (job);
@@ -292,13 +292,13 @@ static void _move_place (struct job *job, struct place *p, struct rank *spare)
 {
     struct rank *lost = p->rank;
 
-    if (lost->away != NEVER)
+    if (lost->away != NEVER) {
         job->replaced_sign = moment_first (job->replaced_sign, lost->heard);
-    ledger_fail (job, lost->away != NEVER ? job->now - lost->heard : 0);
+        ledger_fail (job, job->now - lost->heard);
+    }
     spares_place (job, p, spare);
     p->rank->end.report = report_killed;
     p->phase = PLACE_WAITS;
-    p->future = PLACE_MAY_BEGIN;
     p->life.ago_ms = 0;
     job->gather.everyone = true;
     if (job->phase != JOB_GATHERS) {
@@ -617,13 +617,13 @@ static void _end_gathering (struct job *job, bool given_up)
     job->budget.charged = false;
 }
 
-static void _look_at_gathering (struct job *job, const struct members *all)
+static void _look_at_gathering (struct job *job)
 {
     bool complete = true;
 
     if (job->phase != JOB_GATHERS)
         return;
-    if (all->unable || job->asked_signal) {
+    if (_members (job).unable || job->asked_signal) {
         _end_gathering (job, true);
         return;
     }
@@ -636,8 +636,7 @@ static void _look_at_gathering (struct job *job, const struct members *all)
     finish_name_killed (job, facts_add (&job->facts, FACT_KILLED, NULL));
 }
 
-/* False if there is nothing to do for it. */
-static bool _act (struct job *job, struct place *p, const struct members *all)
+static void _act (struct job *job, struct place *p, const struct members *all)
 {
     bool waits = place_waits (p) && !restarts_gather (job, p);
 
@@ -645,26 +644,22 @@ static bool _act (struct job *job, struct place *p, const struct members *all)
         _release (job, p);
     else if (waits && job->run >= p->life.due)
         _begin_life (job, p);
-    else
-        return false;
-    return true;
 }
 
 void restarts_act (struct job *job)
 {
-    bool more = !job->isolated;
+    struct members all;
 
-    if (more)
-        _leave_ranks (job);
-    while (more) {
-        struct members all = _members (job);
-
-        _look_at_gathering (job, &all);
-        /* Its end explains the others'. */
-        more = job->gather.first && _act (job, rank_last_place (job->gather.first), &all);
-        EACH_PLACE (p, job)
-            more = _act (job, p, &all) || more;
-    }
+    if (job->isolated)
+        return;
+    _leave_ranks (job);
+    _look_at_gathering (job);
+    all = _members (job);
+    /* Its end explains the others'. */
+    if (job->gather.first)
+        _act (job, rank_last_place (job->gather.first), &all);
+    EACH_PLACE (p, job)
+        _act (job, p, &all);
 }
 
 int64_t restarts_due (const struct job *job)

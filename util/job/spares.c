@@ -82,7 +82,6 @@ void spares_place (struct job *job, struct place *p, struct rank *spare)
     /* It has never begun. */
     if (lost->end.nth == 0)
         finish_note_end (job, lost, job->now, NULL, 0);
-    lost->away = lost->given_up = NEVER;
     lost->released = true;
     lost->replaced_by = spare;
     lost->place = NULL;

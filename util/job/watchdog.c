@@ -85,12 +85,14 @@ static int64_t _first_ms (const struct job *job, bool first_life)
 /* How long a task may be silent. */
 static int64_t _most_ms (const struct job *job, const struct rank *rank)
 {
-    int64_t first = _first_ms (job, true), most = _times_ms (job, _slowest_ms (job)), passed;
+    const struct life *life = &rank->place->life;
+    int64_t first = _first_ms (job, true), own = _first_ms (job, life->number == 0), passed;
+    int64_t most = _times_ms (job, _slowest_ms (job));
 
     if (!job->config->watch.learns)
         return job->config->watch.seconds * SECOND_MS;
-    if (job->run - rank->place->life.began < _first_ms (job, rank->place->life.number == 0))
-        return moment_last (most, _first_ms (job, rank->place->life.number == 0));
+    if (job->run - life->began < own)
+        return moment_last (most, own);
     passed = job->run - job->watchdog.began;
     if (passed < FIRSTS * first)
         most = moment_last (
@@ -405,9 +407,7 @@ void watchdog_check (struct job *job)
         job->watchdog.patience = NEVER;
         if (_hangs (job))
             _decide_hang (job);
-        return;
-    }
-    if (_hangs (job))
+    } else if (_hangs (job))
         _ask (job);
     else
         _tell_that_none_is_watched (job);

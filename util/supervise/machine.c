@@ -797,7 +797,6 @@ void machine_start (struct machine *m, const struct supervisor_config *config, i
     m->goal = GOAL_FIRST;
     m->lease.config = m->signals.config = config;
     m->now = m->run = now;
-    m->lease.link = (struct link){ .heard = now, .since = now, .stands = true };
     m->lease.ended = -1;
     if (m->config->spare || m->config->options.preflight) {
         m->idle = true;
