@@ -28,7 +28,11 @@ const struct rank *ends_first_to_fail (const struct rank *rank, int tasks)
         if (!lost && (!without_lost || traceback_is_earlier (r, without_lost)))
             without_lost = r;
     }
-    return told ? without_lost : first;
+    first = told ? without_lost : first;
+    /* A spare that has not begun has the end of the task that it replaces. */
+    while (first && first->replaces && first->end.nth == first->replaces->end.nth)
+        first = first->replaces;
+    return first;
 }
 
 bool ends_has_saved (const struct end *end)

@@ -202,7 +202,7 @@ struct rank {
     struct place *place; /* that it has; NULL: it is a spare, or was replaced */
     struct rank *replaced_by, *replaces;
     bool released; /* it has no place, and needs none any more */
-    bool left_out; /* of the job's next run (requeue.c): a spare has its place, and its node may be bad */
+    enum fact_cause because; /* of replaced_by */
     struct end end;
     int failures; /* so often it was the first to fail since the step's last progress */
 

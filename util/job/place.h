@@ -151,6 +151,12 @@ static inline bool rank_takes_part (const struct rank *rank)
     return rank_works (rank) || (rank->place && rank->place->kind == RULES_PS);
 }
 
+/* How its task ended is not known. */
+static inline bool rank_was_lost (const struct rank *rank)
+{
+    return rank->lost || (rank->replaced_by && rank->because == FACT_IS_LOST);
+}
+
 static inline bool rank_is_spare (const struct rank *rank)
 {
     return !rank->place && !rank->replaced_by;

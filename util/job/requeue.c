@@ -184,7 +184,9 @@ enum requeue_verdict requeue_verdict (const struct job *job)
 /* Its node was lost, or its task failed first again and again. */
 static bool _is_left_out (const struct job *job, const struct rank *r)
 {
-    return r->left_out || r->lost || (r->place && restarts_fail_again (job, r));
+    if (r->replaced_by)
+        return r->because == FACT_IS_LOST || r->because == FACT_FAILS_AGAIN;
+    return r->lost || (r->place && restarts_fail_again (job, r));
 }
 
 static bool _has_named_node (const struct fact *fact, const char *node)

@@ -320,7 +320,7 @@ static bool _replace (struct job *job, struct place *p, enum fact_cause because,
         (*fact)->joined = job->phase == JOB_GATHERS;
     }
     _move_place (job, p, spare);
-    lost->left_out = because == FACT_IS_LOST || because == FACT_FAILS_AGAIN;
+    lost->because = because;
     if (fact_name (*fact, lost, job->tasks))
         (*fact)->ranks[(*fact)->count - 1].report = lost->end.report;
     return true;

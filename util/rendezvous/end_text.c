@@ -23,15 +23,19 @@
 
 static const char *_how (const struct rank *rank, bool cell, struct exit_report_text *room)
 {
-    const struct exit_report *report = &rank->end.report;
+    bool bad = rank->replaced_by && rank->because == FACT_IS_SUSPECT;
+    size_t used;
 
-    if (rank->replaced_by)
-        snprintf (room->text, sizeof (room->text), "%s, now rank %d", rank->suspect ? "bad node" : "lost",
-                  rank->replaced_by->number);
-    else if (rank->lost)
-        return rank->away == NEVER ? "not known" : "lost";
+    if (bad || rank_was_lost (rank))
+        snprintf (room->text, sizeof (room->text), "%s",
+                  bad                                 ? "bad node"
+                  : rank->lost && rank->away == NEVER ? "not known"
+                                                      : "lost");
     else
-        exit_report_describe (report, cell ? EXIT_REPORT_CELL : EXIT_REPORT_SENTENCE, room);
+        exit_report_describe (&rank->end.report, cell ? EXIT_REPORT_CELL : EXIT_REPORT_SENTENCE, room);
+    used = strlen (room->text);
+    if (rank->replaced_by)
+        snprintf (room->text + used, sizeof (room->text) - used, ", now rank %d", rank->replaced_by->number);
     return room->text;
 }
 

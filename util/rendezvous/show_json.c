@@ -140,7 +140,7 @@ static json_t *_task_end (const struct rank *rank)
 {
     json_t *task = _task (rank);
 
-    _add_report (task, rank->lost || rank->replaced_by ? NULL : &rank->end.report);
+    _add_report (task, rank_was_lost (rank) ? NULL : &rank->end.report);
     if (rank->end.failure) {
         _add_text (task, "cause", cause_word[rank->end.failure->cause.kind]);
         _add_text (task, "cause_detail", rank->end.failure->cause.detail);
