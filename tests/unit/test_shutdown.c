@@ -537,9 +537,9 @@ static void begin (char *event)
     codes = noted = srun_has_ended = false;
     happened = true;
     server.config = (struct rendezvous_config){
-        .server_token = SERVER_TOKEN, .step = "12.0", .lists = 1, .list = { { list, false } }
+        .server_token = SERVER_TOKEN, .step = "12.0", .timeout = 2, .lists = 1, .list = { { list, false } }
     };
-    server.now = server.deadline.at_ms = now_ms;
+    server.deadline.at_ms = (server.now = now_ms) + 2 * SECOND_MS;
     set_options (&server.config, event, &places);
     assert_int_equal (step_create (&server.step, &server.config, &err), 0);
     add_ranks (tasks, &places);

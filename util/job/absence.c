@@ -49,8 +49,6 @@ static void _set_given_up (const struct job *job, struct rank *rank)
 void absence_begin (struct job *job, struct rank *rank, int ms)
 {
     rank->absent_ms = ms;
-    if (!rank_is_supervised (rank))
-        return;
     rank->away = job->run + ms;
     if (job->config->lost_after == 0)
         return;

@@ -158,7 +158,6 @@ struct ledger ledger_at (const struct job *job, int64_t now, int64_t run)
     struct ledger l = job->ledger;
 
     l.ms[l.account] += run - l.since;
-    l.since = run;
     l.ms[LEDGER_SUSPENDED] = now - run;
     l.restarts = job->budget.used;
     return l;

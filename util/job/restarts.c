@@ -195,7 +195,6 @@ void restarts_tell (struct job *job, struct place *p, enum decision decision)
     fact->asked_at = job->asked_at;
     if (decision != DECISION_ALL)
         return;
-    job->gather.decided = true;
     tracebacks_tell_first (job, p->rank);
 }
 
@@ -221,7 +220,6 @@ static void _gather (struct job *job, struct rank *first)
     struct members all = _members (job);
 
     job->phase = JOB_GATHERS;
-    g->decided = false;
     g->first = first;
     g->pause = _restart_pause (job);
     g->patience = job->run + (saved ? job->config->stop_grace * SECOND_MS : 0);
@@ -281,7 +279,7 @@ static bool _can_move (const struct job *job, const struct place *p)
     bool paid = job->phase == JOB_GATHERS || _is_paid (job, p) || budget_left (job) > 0;
     struct members all;
 
-    if (job->phase == JOB_FINISHES || p->phase == PLACE_KEPT || p->future != PLACE_MAY_BEGIN || !paid)
+    if (job->phase == JOB_FINISHES || p->phase == PLACE_KEPT || p->future > PLACE_CANNOT || !paid)
         return false;
     all = _members (job);
     return (!all.unable || all.unable == p) && all.gone <= spares_free (job);
@@ -299,6 +297,7 @@ static void _move_place (struct job *job, struct place *p, struct rank *spare)
     spares_place (job, p, spare);
     p->rank->end.report = report_killed;
     p->phase = PLACE_WAITS;
+    p->future = PLACE_MAY_BEGIN;
     p->life.ago_ms = 0;
     job->gather.everyone = true;
     if (job->phase != JOB_GATHERS) {
