@@ -299,12 +299,11 @@ void absence_look (struct job *job)
 static int64_t _losses_due (const struct job *job)
 {
     int64_t next = NEVER;
-    bool waits = false, spare = false;
+    bool waits = false;
 
     EACH_RANK (r, job) {
         bool lost = r->lost && r->place && r->place->phase != PLACE_ENDED;
 
-        spare = spare || (rank_is_spare (r) && rank_is_supervised (r));
         if (!(lost || rank_is_supervised (r)) || (r->place && r->place->phase == PLACE_KEPT))
             continue;
         next = lost ? next : moment_first (next, _overdue_at (job, r));
@@ -313,7 +312,7 @@ static int64_t _losses_due (const struct job *job)
         else
             waits = waits || (!lost && r->place);
     }
-    return waits && spare ? moment_first (next, job->run + SPARE_MS) : next;
+    return waits ? moment_first (next, job->run + SPARE_MS) : next;
 }
 
 int64_t absence_due (const struct job *job)

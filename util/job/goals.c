@@ -138,7 +138,7 @@ struct goal job_goal (const struct job *job, const struct rank *rank)
         goal.stop = GOAL_STOP;
     else if (begins && job->requeue.saves != NEVER && !p->duty.serves)
         goal.stop = GOAL_SAVE;
-    goal.leave = _is_over (rank) && !rank->alive && rank->report > 0 && !_is_kept_for_wait (job, rank);
+    goal.leave = _is_over (rank) && !rank->alive && !_is_kept_for_wait (job, rank);
     goal.code = _code (job, rank, &goal);
     return goal;
 }

@@ -388,8 +388,6 @@ static void _cut_rank (struct job *job, struct rank *r, bool settled, int asked)
         r->alive = false;
         if (p)
             p->phase = PLACE_ENDED;
-        else
-            r->released = true;
     }
     /* What is lost has not failed, as far as is known. */
     r->end.report = r->cut || settled ? report_killed : report_stopped;

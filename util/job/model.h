@@ -260,6 +260,7 @@ struct gather {
     int pause; /* seconds before all begin */
     int64_t patience; /* until then they may end by themselves */
     int64_t opens; /* all begin then, at the earliest */
+    bool decided; /* FACT_DECIDED has told of that failure */
 };
 
 /* Checks of the nodes, for which all that gather wait. */

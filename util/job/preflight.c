@@ -160,11 +160,6 @@ static int _median (int *value, int count)
     return value[count / 2];
 }
 
-static bool _has_clock (const struct rank *r)
-{
-    return r->check.checks && r->checked.sent > 0 && r->checked.clock > 0;
-}
-
 /* As far as an int goes. */
 static int _limited (int64_t seconds)
 {
@@ -186,11 +181,11 @@ static void _compare_clocks (struct job *job)
         return;
     ahead[count++] = 0;
     EACH_RANK (r, job)
-        if (_has_clock (r))
+        if (r->check.told)
             ahead[count++] = _ahead (r);
     median = _median (ahead, count);
     EACH_RANK (r, job) {
-        int64_t apart = _has_clock (r) ? (int64_t)_ahead (r) - median : 0;
+        int64_t apart = (int64_t)_ahead (r) - median;
 
         if (count >= CLOCKS_LEAST && _is_good (r) && llabs (apart) > CLOCK_SECONDS)
             _set_finding (r, FOUND_CLOCK, _limited (apart), CLOCK_SECONDS);
@@ -276,7 +271,7 @@ static bool _is_any_slow (const struct job *job)
     int highest = 0;
 
     EACH_RANK (r, job)
-        highest = _is_good (r) && r->check.best > highest ? r->check.best : highest;
+        highest = r->check.best > highest ? r->check.best : highest;
     EACH_RANK (r, job)
         if (_is_slow (r, highest))
             return true;

@@ -176,7 +176,7 @@ enum requeue_verdict requeue_verdict (const struct job *job)
         return REQUEUE_FAILED;
     if (job->budget.step > job->requeue.before.step)
         return REQUEUE_GOES_ON;
-    if (job->budget.step > 0 || job->requeue.before.step > 0)
+    if (job->requeue.before.step > 0)
         return REQUEUE_STUCK;
     return job->run - job->launched < restarts_lasting_ms (job) ? REQUEUE_SHORT : REQUEUE_GOES_ON;
 }

@@ -195,6 +195,7 @@ void restarts_tell (struct job *job, struct place *p, enum decision decision)
     fact->asked_at = job->asked_at;
     if (decision != DECISION_ALL)
         return;
+    job->gather.decided = true;
     tracebacks_tell_first (job, p->rank);
 }
 
@@ -220,6 +221,7 @@ static void _gather (struct job *job, struct rank *first)
     struct members all = _members (job);
 
     job->phase = JOB_GATHERS;
+    g->decided = false;
     g->first = first;
     g->pause = _restart_pause (job);
     g->patience = job->run + (saved ? job->config->stop_grace * SECOND_MS : 0);
@@ -552,8 +554,6 @@ static void _begin_life (struct job *job, struct place *p)
     p->life.used = job->budget.used;
     p->life.again = p->life.number > 0;
     p->phase = PLACE_BEGINS;
-    if (p->life.number == 0)
-        job->watchdog.began = job->run;
     p->rank->traceback = (struct traceback){ .told = false };
     job->budget.charged = job->phase == JOB_GATHERS;
     facts_add (&job->facts, FACT_BEGINS, p->rank);

@@ -77,11 +77,11 @@ void spares_place (struct job *job, struct place *p, struct rank *spare)
 {
     struct rank *lost = p->rank;
 
-    spare->end = lost->end;
-    spare->end.failure = NULL;
     /* It has never begun. */
     if (lost->end.nth == 0)
         finish_note_end (job, lost, job->now, NULL, 0);
+    spare->end = lost->end;
+    spare->end.failure = NULL;
     lost->released = true;
     lost->replaced_by = spare;
     lost->place = NULL;

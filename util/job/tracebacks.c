@@ -86,7 +86,7 @@ void tracebacks_take (struct job *job, struct rank *rank, const struct signs *si
         rank->traceback.at = job->now - signs->traceback_ms;
     strcpy (rank->traceback.text, signs->traceback);
     rank->traceback.lost = signs->traceback_lost;
-    if (job->phase == JOB_GATHERS && job->gather.first)
+    if (job->phase == JOB_GATHERS && job->gather.decided)
         tracebacks_tell_first (job, job->gather.first);
 }
 

@@ -39,9 +39,9 @@ struct exit_report {
 
 #define EXIT_REPORT_NOT_STARTED " (its program was not started; slurmstepd says why)"
 
-/* Room for a report as text. */
+/* Room for a report as text, and for the rank that has the task's place. */
 struct exit_report_text {
-    char text[sizeof ("exit code -2147483648" EXIT_REPORT_NOT_STARTED)];
+    char text[sizeof ("exit code -2147483648" EXIT_REPORT_NOT_STARTED ", now rank 2147483647")];
 };
 
 /* What stands before the number of an exit, in a sentence and in a table. */

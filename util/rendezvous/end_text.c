@@ -183,7 +183,7 @@ const char *end_text_failure (const struct roster *roster, char *buf, size_t siz
         snprintf (buf + strlen (buf), size - strlen (buf), ": %s%s", cause_text[failure->cause.kind],
                   failure->cause.detail);
     end_text_log (rank, buf + strlen (buf), size - strlen (buf));
-    if (rank_works (rank) && !ends_has_saved (&rank->end))
+    if (rank_last_place (rank)->duty.works && !ends_has_saved (&rank->end))
         _add_early (buf + strlen (buf), size - strlen (buf), roster, rank);
     return buf;
 }

@@ -450,7 +450,7 @@ static int _replacements (const struct roster *roster)
     int count = 0;
 
     EACH_RANK (rank, roster)
-        count += rank->replaced_by && !rank->suspect;
+        count += rank->replaced_by && rank->because != FACT_IS_SUSPECT;
     return count;
 }
 

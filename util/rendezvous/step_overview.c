@@ -70,7 +70,9 @@ static void _set_times (struct overview *o, const struct ledger *l)
 
 static void _add_job (struct overview *o, const struct step_view *view, struct step_overview_room *room)
 {
-    struct ledger ledger = ledger_at (view->job, moment_last (view->now, view->job->now), _run_now (view));
+    struct ledger ledger =
+        view->job->end_told ? view->job->ledger
+                            : ledger_at (view->job, moment_last (view->now, view->job->now), _run_now (view));
 
     o->step = ledger.reached;
     o->highest = ledger_last_step (&ledger);
