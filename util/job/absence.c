@@ -263,6 +263,15 @@ static bool _has_leases (const struct job *job)
     return here && spare && job->config->lost_after > 0;
 }
 
+/* Others on its host were heard since: then the network works, and it was killed. */
+static bool _is_alone_silent (const struct job *job, const struct rank *rank)
+{
+    EACH_RANK (r, job)
+        if (r->heard > rank->heard + _return_ms (job) && strcmp (r->host.id, rank->host.id) == 0)
+            return true;
+    return false;
+}
+
 /* The moment from which on it is cut off; or NEVER. */
 static int64_t _cut_off_from (const struct job *job)
 {
@@ -282,7 +291,7 @@ static int64_t _cut_off_from (const struct job *job)
             continue;
         if (r->away == NEVER || r->absent_ms != JOB_BROKEN_MS)
             return NEVER;
-        if (several)
+        if (several || _is_alone_silent (job, r))
             continue;
         known = known ? known : r;
         several = strcmp (r->host.id, known->host.id) != 0;

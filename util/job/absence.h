@@ -5,9 +5,10 @@
  * still while the job is suspended. Then their tasks count as killed.
  *
  * srun's host is cut off (job->isolated) if supervisors of two other hosts at least are waited for, all
- * their connections ended because nothing was heard, and no other host was heard for lost_after=. Then the
- * job may go on without srun's host: when Slurm has given that up, supervisors on the other nodes have the
- * job requeued (supervise/abandoned.h). The leases of their tasks are over; the tasks on srun's host hear the
+ * their connections ended because nothing was heard, and no other host was heard for lost_after=. If others
+ * of its host were heard since, a supervisor was killed, and tells nothing of the network. Then the job may
+ * go on without srun's host: when Slurm has given that up, supervisors on the other nodes have the job
+ * requeued (supervise/abandoned.h). The leases of their tasks are over; the tasks on srun's host hear the
  * rendezvous, so it ends theirs (GOAL_LEASE_OVER). Of a single other host nothing is concluded.
  */
 #ifndef TF_ABSENCE_H

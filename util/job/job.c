@@ -124,6 +124,7 @@ static void _note_status (struct job *job, struct rank *rank, const struct statu
     const struct signs *signs = &status->signs;
     struct place *p = rank->place;
 
+    rank->heard = job->now;
     rank->suspended = signs->suspended;
     if (signs->started_ms > job->budget.start_ms)
         job->budget.start_ms = signs->started_ms;
@@ -301,9 +302,9 @@ static void _tell_last (struct job *job, enum fact_kind kind)
 {
     struct fact *fact;
 
-    job->end_told = true;
     job->beat = NEVER;
     ledger_close (job);
+    job->end_told = true;
     requeue_close (job);
     fact = facts_add (&job->facts, kind, NULL);
     fact->ledger = &job->ledger;

@@ -118,6 +118,8 @@ void ledger_look (struct job *job)
     struct ledger *l = &job->ledger;
     enum ledger_account account = _account (job);
 
+    if (job->end_told)
+        return;
     if (_stands (l->account) && l->account != LEDGER_NOTICING && !_stands (account)) {
         l->before = ledger_last_step (l);
         l->reached = 0;

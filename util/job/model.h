@@ -236,7 +236,7 @@ struct rank {
     /* Its connection. */
     enum rank_link link;
     bool silent; /* its host was not heard for a while, though the connection stands */
-    int64_t heard; /* when its host was, at the end of its last connection */
+    int64_t heard; /* when its host was, by a status or the end of a connection */
     int64_t unheard; /* job->now since when it is silent, as far as is known; or NEVER; */
     bool unheard_told; /* ... and users know that */
     int absent_ms; /* how the last connection ended: JOB_CLOSED_MS and so on (absence.h); 0: none has */

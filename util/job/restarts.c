@@ -554,6 +554,8 @@ static void _begin_life (struct job *job, struct place *p)
     p->life.used = job->budget.used;
     p->life.again = p->life.number > 0;
     p->phase = PLACE_BEGINS;
+    if (p->life.number == 0)
+        job->watchdog.began = job->run;
     p->rank->traceback = (struct traceback){ .told = false };
     job->budget.charged = job->phase == JOB_GATHERS;
     facts_add (&job->facts, FACT_BEGINS, p->rank);
