@@ -17,8 +17,8 @@ bool ends_has_saved (const struct end *end);
 bool ends_are_cancelled (const struct rank *rank, int tasks);
 
 /*
- * The rank that failed first; NULL if none has failed but lost spares, and ranks that were replaced. A rank
- * that a lost connection ended is not the first if another exception ended another task.
+ * The rank that failed first; NULL if none has failed but lost spares, and ranks whose spares have begun. A
+ * rank that a lost connection ended is not the first if another exception ended another task.
  */
 const struct rank *ends_first_to_fail (const struct rank *rank, int tasks);
 

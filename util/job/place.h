@@ -151,7 +151,7 @@ static inline bool rank_takes_part (const struct rank *rank)
     return rank_works (rank) || (rank->place && rank->place->kind == RULES_PS);
 }
 
-/* How its task ended is not known. */
+/* It is lost, or a spare has its place because it was. */
 static inline bool rank_was_lost (const struct rank *rank)
 {
     return rank->lost || (rank->replaced_by && rank->because == FACT_IS_LOST);
