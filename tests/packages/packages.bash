@@ -109,8 +109,8 @@ during ()
         echo >> "$log.count"
     done &
     loop=$!
-    eventually 10 [ -s "$log.count" ]
-    "$@" || result=$?
+    # The first step may take long beside other tests. bats waits for the loop, also if the test fails.
+    { eventually 60 [ -s "$log.count" ] && "$@"; } || result=$?
     touch "$log.stop"
     wait "$loop" || true
     [ ! -s "$log.failed" ] || fail "a step failed meanwhile: $(cat "$log.failed")"
